@@ -23,7 +23,7 @@ from bench.cached_embedder import CachedEmbedder
 from bench.datasets import SOURCES, MissingDataError, load
 from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import read_conflicts
-from bench.mind_halumem import CAN_CONSOLIDATE, measure_halumem, read_halumem
+from bench.mind_halumem import measure_halumem, read_halumem
 from bench.mind_idle import measure_idle
 from bench.mind_report import MindResults, report_lines, show
 from bench.mind_unrelated import measure_unrelated
@@ -127,8 +127,7 @@ async def _small(run: MindRun) -> None:
 
 
 async def _halumem(run: MindRun) -> None:
-    if CAN_CONSOLIDATE:
-        run.results.halumem = await measure_halumem(run.memory, read_halumem(run.data))
+    run.results.halumem = await measure_halumem(run.memory, read_halumem(run.data))
 
 
 async def _idle(run: MindRun) -> None:

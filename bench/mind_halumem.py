@@ -1,13 +1,14 @@
 """HaluMem: dialogues of users with an assistant that also says what is false about them.
 
 The dialogues are retained as conversations, then consolidated; what is measured are the statements that are
-stored. The data names *gold* memories, which a reader should keep, and *planted* ones, which are false.
+stored, and the sentences of summaries, one by one. The data names *gold* memories, which a reader should
+keep, and *planted* ones, which are false.
 Words are compared without their endings and without the commonest ones and the user's name:
 
 - a gold memory (updates and what the persona was given left out) is covered if a statement has at least half
-  of its words; the user's raw turns are compared in the same way, beside it;
-- a planted memory is stored if a statement has at least half of its words, and at least half of those that
-  make it false: the words that are not in the true memory that it distorts.
+  of its words; sentences of summaries and the user's raw turns are compared in the same way, beside it;
+- a planted memory is stored if a statement or a sentence of a summary has at least half of its words, and at
+  least half of those that make it false: the words that are not in the true memory that it distorts.
 
 Everything runs twice: the second run must store nothing.
 """
@@ -25,12 +26,14 @@ from mnemic import AsyncMemory
 from mnemic.text_analysis.statement_words import STATEMENT_STOPWORDS
 from mnemic.text_analysis.statements import stem
 from mnemic.types.memory import MemoryRecord
+from mnemic.types.statement import SUMMARY_TAG
 
 OVERLAP = 0.5
 PAGE = 1_000
 TIME_FORMAT = "%b %d, %Y, %H:%M:%S"
 
 _NAME = re.compile(r"Name: ([^;]+)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
 
 Stems = frozenset[str]
@@ -74,9 +77,11 @@ class HaluMemResult:
     statement_count: int = 0
     planted_count: int = 0
     planted_stored: int = 0
+    planted_in_summaries: int = 0
     planted_in_turns: int = 0
     gold_count: int = 0
     gold_covered: int = 0
+    gold_in_summaries: int = 0
     gold_in_turns: int = 0
     gold_in_either: int = 0
     useful_count: int = 0
@@ -144,38 +149,33 @@ async def measure_halumem(memory: AsyncMemory, users: Iterable[HaluMemUser]) -> 
     for user in users:
         await memory.retain_many(user.items, owner=user.name)
         began_s = time.process_time()
-        await consolidate(memory, user.name)
+        await memory.consolidate(owner=user.name)
         result.python_s += time.process_time() - began_s
         records = await _records(memory, user.name)
         _count(result, user, [each for each in records if each.source == "extracted"])
         await memory.retain_many(user.items, owner=user.name)
-        await consolidate(memory, user.name)
+        await memory.consolidate(owner=user.name)
         result.stored_again_count += len(await _records(memory, user.name)) - len(records)
     return result
 
 
-CAN_CONSOLIDATE = hasattr(AsyncMemory, "consolidate")
-"""Versions before consolidation are measured without it."""
-
-
-async def consolidate(memory: Any, owner: str) -> None:
-    """Read the new turns of an owner's conversations."""
-    await memory.consolidate(owner=owner)
-
-
 def _count(result: HaluMemResult, user: HaluMemUser, statements: Sequence[MemoryRecord]) -> None:
     said = [user.stems(item["content"]) for item in user.items if item["role"] == "user"]
-    stored = [user.stems(statement.content) for statement in statements]
+    stored = [user.stems(each.content) for each in statements if SUMMARY_TAG not in each.tags]
+    summaries = [each.content for each in statements if SUMMARY_TAG in each.tags]
+    summarised = [user.stems(sentence) for text in summaries for sentence in _SENTENCE_END.split(text)]
     result.user_count += 1
     result.turn_count += len(user.items)
     result.statement_count += len(stored)
     result.planted_count += len(user.planted)
     result.planted_stored += sum(planted.is_in(stored) for planted in user.planted)
+    result.planted_in_summaries += sum(planted.is_in(summarised) for planted in user.planted)
     result.planted_in_turns += sum(planted.is_in(said) for planted in user.planted)
     result.gold_count += len(user.gold)
     in_stored = [any(covers(text, words) for text in stored) for words in user.gold]
     in_said = [any(covers(text, words) for text in said) for words in user.gold]
     result.gold_covered += sum(in_stored)
+    result.gold_in_summaries += sum(any(covers(text, words) for text in summarised) for words in user.gold)
     result.gold_in_turns += sum(in_said)
     result.gold_in_either += sum(map(max, in_stored, in_said))
     result.useful_count += sum(any(covers(text, words) for words in user.gold) for text in stored)

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 from psycopg import sql
 
 from bench.datasets import Dataset, Question
-from bench.quality import Bench
+from bench.quality import Bench, owner_name
 from bench.quality_metrics import averages
 from mnemic import AsyncMemory
 from mnemic.db.access import DATABASE_NAME
@@ -26,6 +27,7 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 DAYS = 400
 STEP = timedelta(days=2)
 """The retention clock doubts jumps of more than three days."""
+PAGE = 1_000
 JOB_TIMEOUT_S = 600.0
 METRIC = "R@10"
 
@@ -57,12 +59,12 @@ class IdleRecall:
 
 @dataclass(frozen=True)
 class IdleResult:
-    """Recall of all datasets, and how many memories were active before and after."""
+    """Recall of all datasets, how many memories were active before, and how many of them are not any more."""
 
     days: int
     recalls: list[IdleRecall]
-    active_before: int
-    active_after: int
+    active_count: int
+    lost_count: int
     job_run_count: int
 
 
@@ -72,7 +74,7 @@ async def measure_idle(bench: Bench, datasets: Sequence[Dataset], days: int = DA
         for owner in dataset.owners:
             await bench.retain(dataset, owner)
     before = [await _recall(bench, dataset) for dataset in datasets]
-    active_before = (await bench.memory.admin.stats()).active_memory_count
+    active_before = await _active(bench, datasets)
     job_run_count = await _pass_time(bench.memory, bench.data_dir, days)
     recalls = [
         IdleRecall(
@@ -83,13 +85,24 @@ async def measure_idle(bench: Bench, datasets: Sequence[Dataset], days: int = DA
         )
         for dataset, first in zip(datasets, before, strict=True)
     ]
-    active_after = (await bench.memory.admin.stats()).active_memory_count
-    return IdleResult(days, recalls, active_before, active_after, job_run_count)
+    lost_count = len(active_before - await _active(bench, datasets))
+    return IdleResult(days, recalls, len(active_before), lost_count, job_run_count)
 
 
 async def _recall(bench: Bench, dataset: Dataset) -> float:
     answered, _ = await bench.ask_all(dataset)
     return averages(answered, dataset.unit)[0].values[METRIC]
+
+
+async def _active(bench: Bench, datasets: Sequence[Dataset]) -> set[UUID]:
+    """All active memories of the owners of these datasets."""
+    found: set[UUID] = set()
+    for name in [owner_name(dataset, owner) for dataset in datasets for owner in dataset.owners]:
+        before = None
+        while page := await bench.memory.memories.list(owner=name, limit=PAGE, before=before):
+            found.update(each.memory_id for each in page)
+            before = page[-1].memory_id
+    return found
 
 
 def _asked_later(dataset: Dataset, days: int) -> Dataset:

@@ -74,12 +74,16 @@ def _halumem_lines(result: HaluMemResult) -> Iterator[ReportLine]:
     target = f"≤ {PLANTED_TARGET:.0%}"
     what = "HaluMem, planted false memories stored"
     yield ReportLine(what, f"{stored:.1%} {of}", target, stored <= PLANTED_TARGET)
+    quoted = result.planted_in_summaries / result.planted_count
+    what = "HaluMem, planted false memories in sentences of summaries"
+    yield ReportLine(what, f"{quoted:.1%} {of}", target, quoted <= PLANTED_TARGET)
     in_turns = result.planted_in_turns / result.planted_count
     yield ReportLine("HaluMem, planted false memories in the user's turns", f"{in_turns:.1%} {of}")
     gold = {
         "statements": result.gold_covered,
+        "sentences of summaries": result.gold_in_summaries,
         "the user's turns": result.gold_in_turns,
-        "either": result.gold_in_either,
+        "statements or turns": result.gold_in_either,
     }
     for name, count in gold.items():
         share, of = count / result.gold_count, f"of {result.gold_count}"
@@ -109,9 +113,9 @@ def _idle_lines(result: IdleResult) -> Iterator[ReportLine]:
             what = f"{each.dataset}, R@10 lost in {result.days} idle days{when}"
             measured = f"{lost:+.4f} of {each.before:.3f}"
             yield ReportLine(what, measured, f"≤ {IDLE_TARGET}", lost <= IDLE_TARGET)
-    gone = result.active_before - result.active_after
+    gone = result.lost_count
     what = f"memories archived or deleted in {result.days} idle days, {result.job_run_count:,} jobs"
-    yield ReportLine(what, f"{gone:,} of {result.active_before:,}", "0", gone == 0)
+    yield ReportLine(what, f"{gone:,} of {result.active_count:,}", "0", gone == 0)
 
 
 def show(console: Console, results: MindResults, lines: Sequence[ReportLine]) -> None:

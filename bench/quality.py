@@ -132,7 +132,7 @@ class Bench:
     async def retain(self, dataset: Dataset, owner: Owner) -> int:
         """Store the turns of an owner; returns how many."""
         items = (turn.item() for turn in owner.turns)
-        retained = await self.memory.retain_many(items, owner=_owner_name(dataset, owner))
+        retained = await self.memory.retain_many(items, owner=owner_name(dataset, owner))
         assert retained.stored_count == len(owner.turns), "each turn is one memory"
         return retained.stored_count
 
@@ -150,7 +150,7 @@ class Bench:
     async def _ask(self, dataset: Dataset, owner: Owner, question: Question) -> tuple[str, ...]:
         found = await self.memory.recall(
             question.text,
-            owner=_owner_name(dataset, owner),
+            owner=owner_name(dataset, owner),
             limit=LIMITS[dataset.unit],
             at=question.at,
             refuse_below=NEVER_REFUSE,
@@ -176,7 +176,7 @@ class Bench:
 
     async def _verdict(self, dataset: Dataset, owner: Owner, question: Question) -> Verdict:
         """Ask as a user does; an own question that is refused is asked again with refusal off."""
-        name = _owner_name(dataset, owner)
+        name = owner_name(dataset, owner)
         asking = partial(self.memory.recall, question.text, owner=name, limit=HITS, at=question.at)
         found = await asking()
         hits: tuple[Hit, ...] = ()
@@ -189,11 +189,12 @@ class Bench:
 def _unit_id(memory: MemoryRecord, unit: Unit) -> str:
     """What evidence would call this memory; the chunks of a long turn share the turn's id."""
     found = memory.external_id if unit == "turn" else memory.conversation
-    assert found is not None, "every memory here was stored with both"
-    return found
+    # What consolidation has made is no evidence, and takes a rank.
+    return found if found is not None else str(memory.memory_id)
 
 
-def _owner_name(dataset: Dataset, owner: Owner) -> str:
+def owner_name(dataset: Dataset, owner: Owner) -> str:
+    """The owner in the database: names of one dataset may occur in another."""
     return f"{dataset.name} {owner.name}"
 
 

@@ -128,9 +128,12 @@ class Settings(BaseSettings):
             "can set lower caps. Unset: no limit."
         ),
     )
-    reranker: Literal["llm"] | None = Field(
+    reranker: Literal["local", "llm"] | None = Field(
         default=None,
-        description="What reranks the hits of recall: `llm`. Unset: no reranking.",
+        description=(
+            "What reranks the hits of recall: `local`, a model of the extra `reranker`, or `llm`. "
+            "Unset: no reranking."
+        ),
     )
     techniques: frozenset[
         Literal["vector", "text", "graph", "time", "neighbours", "expansion", "hyde", "self_query"]

@@ -356,3 +356,24 @@ def test_a_key_sees_only_the_ledger_of_its_tenant(attacked: RunningServer) -> No
         assert other.get("/v1/spend-caps").json()["day"]["cap_usd"] is None
         assert other.get("/v1/model-prices").json() == []
         assert other.delete("/v1/model-prices/secret-model").status_code == 404
+
+
+async def test_changing_a_cap_wakes_no_other_job(
+    database: Database, tenant_a: Tenant, tenant_b: Tenant, admin: AppConnection
+) -> None:
+    """Neither jobs that are scheduled for later, nor parked ones of another tenant."""
+    memories = [opened(database, tenant, owner=None) for tenant in (tenant_a, tenant_b)]
+    for memory in memories:
+        for _ in range(2):
+            await memory.jobs.enqueue("ask", run_at="2090-01-01")
+    parked = "SELECT tenant_id, max(job_id::text)::uuid FROM queue.jobs GROUP BY 1"
+    admin.execute(f"UPDATE queue.jobs SET claims = 1 WHERE (tenant_id, job_id) IN ({parked})")
+    admin.execute(
+        "INSERT INTO queue.attempts (tenant_id, job_id, claim, outcome, error, worker, started_at)"
+        " SELECT tenant_id, job_id, 1, 'handed_back', '{\"type\": \"SpendCapError\"}', 'w', now()"
+        " FROM queue.jobs WHERE claims = 1"
+    )
+    await memories[0].spend.set_cap(1)
+    woken = [[job.run_at.year < 2090 for job in await memory.jobs.list(type="ask")] for memory in memories]
+    assert sorted(woken[0]) == [False, True]
+    assert woken[1] == [False, False]

@@ -73,13 +73,22 @@ async def test_idle_days_pass_with_all_jobs(mind_folder: Path) -> None:
         aged = await memory.memories.get(stored, owner="other")
     (recall,) = result.recalls
     assert (recall.before, recall.after, recall.asked_later) == (1, 1, 1)
-    assert (result.active_before, result.active_after) == (3, 3)
+    assert (result.active_count, result.lost_count) == (2, 0)
     assert datetime.now(UTC) - aged.created_at > timedelta(days=4)
     assert [line.met for line in report_lines(MindResults(idle=result))] == [True] * 3
 
 
 def test_what_misses_its_target_is_named() -> None:
-    halumem = HaluMemResult(1, 10, 4, 100, 4, 3, 10, 5, 6, 7, 3, 1, 0.5)
+    halumem = HaluMemResult(
+        user_count=1,
+        turn_count=10,
+        statement_count=4,
+        planted_count=100,
+        planted_stored=4,
+        gold_count=10,
+        stored_again_count=1,
+        python_s=0.5,
+    )
     small = KindResult("update", 9, {MNEMIC: [0.5] * 4}, 0.0, None, None)
     unrelated = UnrelatedResult(10, [("a", "b")], [])
     lines = report_lines(MindResults(small=small, halumem=halumem, unrelated=unrelated))

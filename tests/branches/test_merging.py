@@ -209,9 +209,14 @@ async def test_a_branch_of_a_branch_is_merged_step_by_step(
     assert await listed(forked, None) == {BERLIN, CATS}
 
 
-async def test_a_merged_conversation_goes_on_in_the_parent(forked: AsyncMemory) -> None:
+async def test_a_merged_conversation_goes_on_in_the_parent(
+    forked: AsyncMemory, tenant_database: TenantDatabase
+) -> None:
     await forked.retain("Let us move.", conversation="planning", channel="what-if", role="user")
+    await undo_merge(tenant_database, await forked.channels.merge("what-if"))
+    assert (await forked.conversations.get("planning")).channel == "what-if"
     await forked.channels.merge("what-if")
+    assert [each.channel for each in await forked.conversations.list()] == ["_global"]
     await forked.retain("Done.", conversation="planning", role="assistant")
     turns = await forked.conversations.turns("planning")
     assert [turn.content for turn in turns] == ["Let us move.", "Done."]

@@ -22,7 +22,7 @@ def test_proposals_are_shown_staged_applied_and_undone(mnemic: Run, memory: Memo
     assert staged["counts"] == {"supersede": 1, "keep": 1}
     (listed,) = mnemic("curate", "list", "--state", "staged", "--json").json
     assert (listed["changeset_id"], listed["change_counts"]) == (changeset_id, {"staged": 1})
-    assert "curation staged 1 staged" in " ".join(mnemic("curate", "list").out.split())
+    assert "purpose curation state staged changes 1 staged" in " ".join(mnemic("curate", "list").out.split())
     shown = mnemic("curate", "show", changeset_id)
     assert "- status: active\n+ status: superseded\n" in shown.out
     assert "because: A newer memory gives another value of the same." in shown.out

@@ -1,10 +1,12 @@
 """`mnemic memories`: list, get, update, supersede, forget, restore, history."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from mnemic import Memory
+from mnemic.config import Settings
 from tests.cli.conftest import Run
 
 
@@ -75,13 +77,14 @@ def test_feedback_is_given(mnemic: Run, memory: Memory) -> None:
     assert mnemic("memories", "feedback", memory_id, "--cited", "--not-useful").code == 1
 
 
-def test_promotions_are_listed(mnemic: Run, memory: Memory) -> None:
+def test_promotions_are_listed(mnemic: Run, memory: Memory, folder: Path, tenant: str) -> None:
     assert mnemic("memories", "promotions").out == "No memory has been promoted.\n"
     work = memory.scope(channel="work")
     memory_id = work.retain("Alice likes tea.", confidence=0.9).memory_ids[0]
     for number in range(5):
         work.memories.feedback(memory_id, conversation=f"c{number}")
-    memory.jobs.wait(memory.jobs.enqueue("mind.promote").job_id)
+    with Memory(settings=Settings(data_dir=folder, tenant=tenant), embedder="test") as worker:
+        worker.jobs.wait(worker.jobs.enqueue("mind.promote").job_id)
     (listed,) = mnemic("memories", "promotions", "--json").json
     assert (listed["memory_id"], listed["origin_channel"], listed["state"]) == (
         str(memory_id),

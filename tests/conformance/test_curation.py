@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
+from mnemic.errors import ChangeConflictError, InvalidInputError, NotFoundError
 from mnemic.types.changeset import Changeset
 from mnemic.types.curation import ChangesetDiff, CurationRun
 from mnemic.types.why import Why
@@ -34,8 +34,9 @@ async def test_proposals_are_staged_approved_applied_and_undone(memory: Any) -> 
     assert (await memory.curation.apply(run.changeset_id)).state == "applied"
     assert (await memory.memories.get(older)).superseded_by == newer
     await memory.memories.tag(older, "mine")
-    with pytest.raises(ConflictError, match=f"{older} was changed after the change was applied"):
+    with pytest.raises(ChangeConflictError, match=f"{older} was changed after the change") as caught:
         await memory.curation.undo(run.changeset_id)
+    assert caught.value.conflicts == (f"the memory {older} was changed after the change was applied (tags)",)
     await memory.memories.untag(older, "mine")
     assert (await memory.curation.undo(run.changeset_id)).state == "undone"
     assert (await memory.memories.get(older)).status == "active"

@@ -6,9 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from mnemic.errors import ConflictError, NotFoundError
+from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.document import ReferenceDocument
+from mnemic.types.feedback import Feedback
 from mnemic.types.memory import MemoryRecord, MemoryRelationship
 
 
@@ -111,3 +112,21 @@ async def test_names_may_contain_any_characters(memory: Any) -> None:
         await memory.documents.put(name, f"The text of {name}.")
         assert (await memory.documents.get(name)).name == name
     assert [document.name for document in await memory.documents.list(after=".")] == sorted(names)[1:]
+
+
+async def test_feedback_is_given_and_listed(memory: Any) -> None:
+    (memory_id,) = (await memory.retain("Alice likes tea.")).memory_ids
+    useful = await memory.memories.feedback(memory_id, conversation="a", note="It answered the question.")
+    assert isinstance(useful, MemoryRecord)
+    assert useful.usefulness == pytest.approx(0.6)
+    assert (await memory.memories.feedback(str(memory_id), cited=True, conversation="a")) == useful
+    assert (await memory.memories.feedback(memory_id, useful=False)).usefulness == pytest.approx(0.5)
+    newest, oldest = await memory.memories.list_feedback(memory_id=memory_id)
+    assert isinstance(newest, Feedback)
+    assert (newest.kind, newest.conversation) == ("not_useful", None)
+    assert (oldest.kind, oldest.conversation, oldest.note) == ("cited", "a", "It answered the question.")
+    with pytest.raises(InvalidInputError, match="either cited or useful=False"):
+        await memory.memories.feedback(memory_id, useful=False, cited=True)
+    with pytest.raises(NotFoundError, match="There is no memory"):
+        await memory.memories.feedback(uuid4())
+    assert await memory.memories.promotions() == []

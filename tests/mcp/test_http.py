@@ -116,7 +116,18 @@ async def test_each_token_has_its_own_owner(served: HttpServer) -> None:
 async def test_a_reading_token_cannot_write(served: HttpServer, memory: AsyncMemory) -> None:
     async with served.client("reading", "?compat=reference") as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == ["recall", "query_archive", "get_entity", "read_graph", "search_nodes", "open_nodes"]
+        assert names == [
+            "recall",
+            "query_archive",
+            "get_entity",
+            "why",
+            "get_goals",
+            "find_strategies",
+            "get_working",
+            "read_graph",
+            "search_nodes",
+            "open_nodes",
+        ]
         assert "may only read" in await refused(client, "retain", content="x")
         assert "may only read" in await refused(client, "create_entities", **EXAMPLES["create_entities"])
     assert await memory.memories.list() == []

@@ -14,7 +14,8 @@ from tests.mcp.conftest import Connect, called, refused, text_of
 from tests.opened import core_of
 from tests.unsteady_engine import Unsteady
 
-OWN = ["retain", "recall", "query_archive", "forget", "get_entity", "why", "give_feedback"]
+MIND = ["get_goals", "set_goal", "find_strategies", "learn_strategy", "get_working", "set_working"]
+OWN = ["retain", "recall", "query_archive", "forget", "get_entity", "why", "give_feedback", *MIND]
 BERLIN = "Alice moved to Berlin in March."
 
 
@@ -38,7 +39,7 @@ async def test_hints_say_what_reads_and_what_destroys(connect: Connect) -> None:
     assert all(hint is not None for hint in hints.values())
     reading = {name for name, hint in hints.items() if hint and hint.read_only_hint}
     destroying = {name for name, hint in hints.items() if hint and hint.destructive_hint}
-    assert reading == {"recall", "query_archive", "get_entity", "why"}
+    assert reading == {"recall", "query_archive", "get_entity", "why", *MIND[::2]}
     assert destroying == {"forget"}
 
 
@@ -394,7 +395,7 @@ async def test_the_archive_is_offered_only_while_the_embedder_works(
         names = [tool.name for tool in (await client.list_tools()).tools]
         message = await refused(client, "query_archive", question="Where did Alice move?")
         found = await called(client, "recall", query="Where did Alice move in March to Berlin?")
-    assert names == ["retain", "recall", "forget", "get_entity", "why", "give_feedback"]
+    assert names == ["retain", "recall", "forget", "get_entity", "why", "give_feedback", *MIND]
     assert "Use recall, which also searches by words" in message
     assert [hit["content"] for hit in found["memories"]] == [BERLIN]
     assert "vector was left out" in found["notes"][0]

@@ -201,12 +201,36 @@ async def test_the_job_learns_what_conversations_that_ended_well_have_in_common(
     assert len(await memory.memories.history(mined.strategy_id)) == 1
 
 
+async def test_two_workers_learn_a_pattern_once(wide_memory: AsyncMemory) -> None:
+    for number in range(4):
+        await converse(wide_memory, f"c-{number}", ["search", "compare", "book"])
+    results = await asyncio.gather(*(mine(wide_memory) for _ in range(4)))
+    assert sorted(result["learnt_count"] for result in results) == [0, 0, 0, 1]
+    (mined,) = await wide_memory.strategies.list()
+    assert (mined.success_count, len(await wide_memory.strategies.uses(mined.strategy_id))) == (4, 4)
+    assert len(await wide_memory.memories.list(categories=["procedural"], statuses=None)) == 1
+
+
 async def test_what_fails_in_several_conversations_becomes_a_warning(memory: AsyncMemory) -> None:
     for number in range(2):
         await converse(memory, f"c-{number}", ["search", "guess"], failing=["guess"])
     await mine(memory)
     (mined,) = await memory.strategies.find("book a flight")
     assert (mined.is_warning, mined.tools) == (True, ("search", "guess"))
+
+
+async def test_a_mined_strategy_is_in_the_change_log_and_can_be_undone(memory: AsyncMemory) -> None:
+    for number in range(2):
+        await converse(memory, f"c-{number}", ["search", "book"])
+    await mine(memory)
+    (mined,) = await memory.strategies.list()
+    (changeset,) = await memory.curation.list()
+    assert (changeset.purpose, changeset.state) == ("consolidation", "applied")
+    await memory.curation.undo(changeset.changeset_id)
+    assert await memory.strategies.list() == []
+    assert (await memory.memories.get(mined.strategy_id)).deleted_at is not None
+    await mine(memory)
+    assert await memory.strategies.list() == []
 
 
 async def test_a_pattern_that_was_forgotten_is_not_learnt_again(memory: AsyncMemory) -> None:

@@ -249,3 +249,12 @@ async def test_wrong_thresholds_fail_for_good(work: AsyncMemory, subtests: pytes
     ):
         with subtests.test(message), pytest.raises(PermanentJobError, match=message):
             await run(work, **payload)
+
+
+async def test_a_branch_that_read_the_memory_still_finds_it_once(work: AsyncMemory) -> None:
+    tea = await retained(work)
+    await work.channels.fork("draft", parent="work")
+    await use(work, tea)
+    assert await run(work) == {"promoted_count": 1}
+    found = await work.scope(channel="draft").recall("What does Alice drink?", record=False)
+    assert [hit.memory.memory_id for hit in found] == [tea]

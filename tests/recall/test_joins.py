@@ -26,6 +26,7 @@ ORDINARY = (
     "tractor",
     "What did Alice buy in March?",
     "How old is the Golden Gate Bridge?",
+    "What kind of music does Alice like?",
 )
 
 

@@ -201,3 +201,19 @@ async def test_a_tenant_cannot_call_what_is_not_for_it(
 ) -> None:
     with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported)):
         connect_as(tenant_a).execute(call.encode())
+
+
+async def test_a_schedule_whose_job_is_parked_adds_no_other_one(
+    memory: AsyncMemory, tenant_a: Tenant, admin: AppConnection, tick_at: TickAt, jobs_of: JobsOf
+) -> None:
+    await memory.schedules.set("digest", "mail.digest", every_s=900)
+    start = datetime.now(UTC)
+    assert tick_at(start + timedelta(seconds=901)) == 1
+    admin.execute(
+        "UPDATE queue.jobs SET state = 'scheduled', claims = 1, attempts = 0,"
+        " run_at = now() + interval '7 hours'"
+    )
+    assert tick_at(start + timedelta(seconds=1_802)) == 0
+    assert len(jobs_of(tenant_a)) == 1
+    admin.execute("UPDATE queue.jobs SET run_at = now() - interval '1 second'")
+    assert tick_at(start + timedelta(seconds=2_703)) == 1

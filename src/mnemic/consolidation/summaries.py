@@ -1,10 +1,8 @@
 """Summaries of conversations: memories of their own, made again when a conversation has grown.
 
 A summary quotes sentences of the conversation and rests on their turns: forgetting one of them forgets it. A
-new summary supersedes the old one by a changeset.
-
-Summaries have a channel of their own, which recall searches only if it is named. Beside the turns they would
-take the places of other turns: on LoCoMo R@5 fell from .75 to .66.
+new summary supersedes the old one by a changeset. Recall ranks summaries below all other memories
+(`recall/derived_memories.py`); a filter by their tag, `summary`, finds them.
 """
 
 from collections.abc import Sequence
@@ -20,9 +18,8 @@ from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
 from mnemic.text_analysis.summary import ChosenSentence, Said, summarise
 from mnemic.types.retained import Retained
+from mnemic.types.statement import SUMMARY_TAG
 
-SUMMARY_TAG = "summary"
-SUMMARY_CHANNEL = "_summaries"
 SUMMARY_MIN_TURNS = 6
 """Shorter conversations are their own summary."""
 SUMMARY_GROWTH = 0.2
@@ -91,14 +88,10 @@ async def _store(
         "confidence": SUMMARY_CONFIDENCE,
         "at": rows[-1]["at"],
         "tags": [SUMMARY_TAG],
-        "metadata": {
-            "conversation": key["conversation"],
-            "turn_count": turn_count,
-            "channel": caller.scope.channel,
-        },
+        "metadata": {"conversation": key["conversation"], "turn_count": turn_count},
         "evidence": [str(memory_id) for memory_id in dict.fromkeys(turns)],
     }
-    await retain_items(caller, [item], {}, channel=SUMMARY_CHANNEL, and_then=record)
+    await retain_items(caller, [item], {}, and_then=record)
 
 
 async def _retire(transaction: Transaction, caller: Caller, old_id: UUID, new_id: UUID) -> None:

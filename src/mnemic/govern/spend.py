@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from mnemic.config import CAP_MAX_USD
 from mnemic.db.connection import Row
-from mnemic.db.database import TenantDatabase
+from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.govern.audit import audited
 from mnemic.types.checks import check_choice, check_window
@@ -76,6 +76,7 @@ async def set_cap(
     ):
         await transaction.one("spend.account")
         await transaction.execute("spend.set_cap", parameters)
+        act.outcome(woken_count=await _wake_parked_jobs(transaction))
         caps = _caps_from(await transaction.one("spend.account"), operator_cap)
         await act.commit_with(transaction)
     return caps
@@ -112,6 +113,7 @@ async def set_price(
         if counted["price_count"] >= PRICES_MAX:
             raise ConflictError(f"There are {PRICES_MAX:,} prices already: remove some first.")
         price = ModelPrice(**await transaction.one("spend.set_price", parameters))
+        act.outcome(woken_count=await _wake_parked_jobs(transaction))
         await act.commit_with(transaction)
     return price
 
@@ -133,6 +135,11 @@ async def prune(database: TenantDatabase, *, limit: int) -> int:
     async with database.transaction() as transaction:
         await transaction.one("spend.expire")
         return await transaction.execute("spend.prune", {"keep_days": LEDGER_KEEP_DAYS, "limit": limit})
+
+
+async def _wake_parked_jobs(transaction: Transaction) -> int:
+    """Let parked jobs run: the change may allow them, and otherwise they are parked again."""
+    return int((await transaction.one("spend.wake_parked_jobs"))["woken_count"])
 
 
 def check_amount(field: str, value: object, *, highest: int) -> Decimal:

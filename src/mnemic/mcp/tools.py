@@ -6,6 +6,7 @@ from pydantic import Field
 
 from mnemic.errors import NotFoundError
 from mnemic.mcp.feedback_tool import GIVE_FEEDBACK
+from mnemic.mcp.mind_tools import MIND_TOOLS
 from mnemic.mcp.tool import Arguments, MemoryId, MemoryTool
 from mnemic.mcp.tool_results import (
     ArchiveResult,
@@ -272,4 +273,4 @@ GET_ENTITY = MemoryTool(
     run=get_entity,
 )
 
-OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, WHY, GIVE_FEEDBACK)
+OWN_TOOLS = (RETAIN, RECALL, QUERY_ARCHIVE, FORGET, GET_ENTITY, WHY, GIVE_FEEDBACK, *MIND_TOOLS)

@@ -2,7 +2,7 @@
 
 `open_reranker` takes the configured value. A reranker gives each text a score from 0 to 1; recall combines it
 with its own scores. `LanguageModelReranker` scores all texts with one call of the configured LLM;
-`WordOverlapReranker` needs no model and is for tests.
+`local_reranker` is a cross-encoder on this machine; `WordOverlapReranker` needs no model and is for tests.
 
 The texts are memories and therefore untrusted: the model gets them as strings of a JSON document, whose
 quoting keeps them apart, and the task says that nothing in them is an instruction. The worst effect of a
@@ -19,6 +19,8 @@ from pydantic import BaseModel, Field
 
 from mnemic.errors import ConfigurationError, LanguageModelError
 from mnemic.models.language import LanguageModel, usable_text
+from mnemic.models.local_reranker import TIMEOUT_S as LOCAL_TIMEOUT_S
+from mnemic.models.local_reranker import LocalReranker
 from mnemic.models.model_calls import ModelCalls, kind_of
 from mnemic.models.spending import SpendLedger
 
@@ -56,31 +58,53 @@ class Reranker(Protocol):
 RerankerSpec: TypeAlias = str | Reranker
 
 
+def texts_max(reranker: Reranker) -> int:
+    """How many texts a reranker scores in one call: its attribute `texts_max`, if it has one."""
+    most: int = getattr(reranker, "texts_max", RERANK_MAX)
+    return most
+
+
+def points_of(reranker: Reranker) -> float | None:
+    """What a score of 1 adds to recall's own sum of points: the attribute `points`, if the reranker has one.
+
+    None: the reranker's score replaces recall's own.
+    """
+    points: float | None = getattr(reranker, "points", None)
+    return points
+
+
 def open_reranker(
     spec: RerankerSpec | None, language_model: LanguageModel | None, *, timeout_s: float
 ) -> Reranker | None:
-    """Make the reranker that `spec` names: None for None, ``"llm"``, or an object, whose scores are checked.
+    """Make the reranker that `spec` names: None for None, ``"local"``, ``"llm"``, or an object.
 
-    Raises ConfigurationError for anything else, and for ``"llm"`` when no LLM is configured.
+    The scores of objects are checked. Raises ConfigurationError for anything else, for ``"llm"`` when no LLM
+    is configured, and for ``"local"`` without its extra.
     """
     if spec is None:
         return None
+    if spec == "local":
+        return CheckedReranker(LocalReranker(), timeout_s=LOCAL_TIMEOUT_S)
     if spec == "llm":
         if language_model is None:
             raise ConfigurationError("The reranker 'llm' needs an LLM: set llm to 'provider:model'.")
         return LanguageModelReranker(language_model, timeout_s=timeout_s)
     if isinstance(spec, Reranker):
         return CheckedReranker(spec, timeout_s=timeout_s)
-    raise ConfigurationError(f"{spec!r} is not a reranker. Use 'llm', None, or an object with `rerank`.")
+    raise ConfigurationError(
+        f"{spec!r} is not a reranker. Use 'local', 'llm', None, or an object with `rerank`."
+    )
 
 
 class CheckedReranker:
-    """A reranker that was passed in as an object, with a time limit and checked scores."""
+    """A local reranker, or one that was passed in as an object, with a time limit and checked scores."""
 
     def __init__(self, reranker: Reranker, *, timeout_s: float) -> None:
         self._reranker = reranker
         self._timeout_s = timeout_s
         self.name = str(reranker.name)
+        self.texts_max = texts_max(reranker)
+        self.points = points_of(reranker)
         self._calls = ModelCalls(f"reranker {self.name}", LanguageModelError)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:

@@ -27,7 +27,7 @@ from mnemic.recall.ranking import Ranking, rank
 from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.text_analysis.name_matching import EVERYDAY_WORDS
-from mnemic.text_analysis.relations import RELATION_WORDS, names_beside, relations_in
+from mnemic.text_analysis.relations import KIND_OF, RELATION_WORDS, names_beside, relations_in
 
 BEST_MAX = 8
 """The best candidates of each owner, from which bridge terms are taken."""
@@ -74,7 +74,7 @@ _JOIN = re.compile(
 
 def looks_like_join(query: str) -> bool:
     """Whether a query describes somebody or something by another fact, or asks about two of them."""
-    if _JOIN.search(query) or not RELATION_WORDS.isdisjoint(_words(query)):
+    if _JOIN.search(query) or not RELATION_WORDS.isdisjoint(_words(KIND_OF.sub("", query))):
         return True
     return len(_SEPARATE_NAME.findall(query)) > 1
 
@@ -93,7 +93,11 @@ async def bridge_joins(
         return pools, rankings
     with timer.measure("bridge"):
         bridged = await _bridged(database, request, pools, rankings, embedding)
-        return bridged, [rank(pool, analysis, request.moment.timestamp()) for pool in bridged]
+        now_s = request.moment.timestamp()
+        return bridged, [
+            ranking if extended is pool else rank(extended, analysis, now_s)
+            for pool, extended, ranking in zip(pools, bridged, rankings, strict=True)
+        ]
 
 
 async def _bridged(
@@ -116,7 +120,15 @@ async def _bridged(
         for place, pool in enumerate(pools[:OWNERS_MAX]):
             if pool.lexical.terms.memory_count > len(pool):
                 extended[place] = await search_bridged(database, pool, request, names, embedding)
-    return [replace(pool, bridges=_values(pool, bridges, words)) for pool in extended]
+    return [
+        _with_values(pool, known, _values(pool, bridges, words))
+        for pool, known in zip(extended, pools, strict=True)
+    ]
+
+
+def _with_values(pool: CandidatePool, known: CandidatePool, values: Floats) -> CandidatePool:
+    """The pool with the values of its bridges; the known pool if there are none and nothing was added."""
+    return known if pool is known and not values.any() else replace(pool, bridges=values)
 
 
 class _WordsOfTexts(dict[str, frozenset[str]]):

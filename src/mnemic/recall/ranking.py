@@ -28,6 +28,7 @@ import numpy as np
 from mnemic.recall.candidates.lexical import LexicalMatches
 from mnemic.recall.candidates.neighbours import ConversationTurns
 from mnemic.recall.candidates.pool import CandidatePool
+from mnemic.recall.derived_memories import derived_part
 from mnemic.recall.exact_tokens import exact_tokens
 from mnemic.recall.lexical_score import Floats, lexical_scores
 from mnemic.recall.outdating import outdated_part
@@ -53,7 +54,7 @@ WEIGHTS: dict[str, float] = {
     "time": 7.0,
     "newest first": 2.0,
     "graph": 1.0,
-    "salience": 1.0,
+    "salience": 0.1,
     "usefulness": 1.0,
     "confidence": 2.0,
     "recency": 0.3,
@@ -143,8 +144,9 @@ def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     parts = dict(zip(features, weighted, strict=True))
     on_its_own = parts["on its own"] = _on_its_own(parts, features)
     fused = weighted.sum(axis=0) + on_its_own
-    outdated = outdated_part(pool, fused, asks_for_past=analysis.asks_for_past)
-    return Ranking(fused + outdated, parts | {"outdated": outdated})
+    derived = parts["derived"] = derived_part(pool)
+    outdated = outdated_part(pool, fused + derived, asks_for_past=analysis.asks_for_past)
+    return Ranking(fused + derived + outdated, parts | {"outdated": outdated})
 
 
 def _on_its_own(parts: Mapping[str, Floats], features: Mapping[str, Floats]) -> Floats:

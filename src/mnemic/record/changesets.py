@@ -26,6 +26,7 @@ from mnemic.record.change_conflicts import (
     later_changes,
     put_state,
     raise_conflicts,
+    same_text_conflicts,
     state_conflicts,
     target_conflicts,
     undo_conflicts,
@@ -116,14 +117,16 @@ async def apply(
     before = await versions_of(
         transaction, owner, [(each.memory_id, each.version_before) for each in changes]
     )
-    raise_conflicts("applied", changeset_id, state_conflicts(changes, current, before))
+    conflicts = state_conflicts(changes, current, before)
+    conflicts += await same_text_conflicts(transaction, owner, changes)
+    raise_conflicts("applied", changeset_id, conflicts)
     targets = dict(current)
     for change in changes:
         put_state(targets, _changed(targets[change.memory_id], change))
     conflicts = await target_conflicts(transaction, owner, changes, current, targets)
     raise_conflicts("applied", changeset_id, conflicts)
-    for change in changes:
-        await _apply_one(transaction, current, change, changeset)
+    applied = [await _apply_one(transaction, current, change, changeset) for change in changes]
+    await _mark_applied(transaction, owner, applied)
     await transaction.execute(
         "changesets.advance_open",
         {"owner": owner, "changeset_id": changeset_id, "ids": [change.memory_id for change in changes]},
@@ -162,7 +165,7 @@ async def undo(
     current = await current_states(transaction, owner, [change.memory_id for change in changes])
     pairs = [(each.memory_id, version) for each in changes for version in (each.version_before, _after(each))]
     versions = await versions_of(transaction, owner, pairs)
-    changes = sorted(changes, key=_applied_at, reverse=True)
+    changes = sorted(changes, key=_applied_at)[::-1]
     targets, conflicts = undo_conflicts(changes, current, versions)
     conflicts += await later_changes(transaction, owner, changes)
     raise_conflicts("undone", changeset_id, conflicts)
@@ -273,7 +276,8 @@ async def _apply_one(
     current: dict[UUID, MemoryRecord],
     change: RecordedChange,
     changeset: Mapping[str, Any],
-) -> None:
+) -> RecordedChange:
+    """Write one change; returns it with the versions and what was added."""
     state = await _fresh(transaction, current[change.memory_id])
     changed_by: ChangedBy = "conflict_resolution" if changeset["purpose"] == "contradiction" else "system"
     new = await _write(transaction, state, _changed(state, change), changed_by, change.reason)
@@ -282,16 +286,20 @@ async def _apply_one(
     if change.relationship is not None:
         edge = _edge(state.owner, change) | {"process": changeset["process"]}
         is_added = await transaction.first("changesets.relate", edge) is not None
-    await transaction.execute(
-        "changesets.mark_applied",
-        {
-            "owner": state.owner,
-            "change_id": change.change_id,
-            "version_before": state.version,
-            "version_after": new.version,
-            "relationship_added": is_added,
-        },
+    return replace(
+        change, version_before=state.version, version_after=new.version, relationship_added=is_added
     )
+
+
+async def _mark_applied(transaction: Transaction, owner: str, applied: Sequence[RecordedChange]) -> None:
+    parameters = {
+        "owner": owner,
+        "change_ids": [change.change_id for change in applied],
+        "versions_before": [change.version_before for change in applied],
+        "versions_after": [change.version_after for change in applied],
+        "relationships_added": [change.relationship_added for change in applied],
+    }
+    await transaction.execute("changesets.mark_applied", parameters)
 
 
 async def _undo_one(
@@ -399,5 +407,5 @@ def _after(change: RecordedChange) -> int:
 
 
 def _applied_at(change: RecordedChange) -> datetime:
-    """Sorts applied changes in the order in which they were applied."""
+    """Sorts applied changes in the order in which they were applied; those of one call have the same time."""
     return change.applied_at or datetime.min.replace(tzinfo=UTC)

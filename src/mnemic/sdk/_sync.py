@@ -204,8 +204,8 @@ class Memory(Facade[AsyncMemory]):
         another folder for the embedded server. `url` is a `postgresql://` database, or the `https://` address
         of a Mnemic server, which needs an `api_key` and uses its own models. `url` and `data_dir` exclude
         each other. `embedder` is "local", "provider:model" or an object. `llm` is "provider:model" or an
-        object; it is optional, and some techniques of recall use it. `reranker` is "llm" or an object.
-        Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
+        object; it is optional, and some techniques of recall use it. `reranker` is "local", "llm" or an
+        object. Arguments that are not given come from `settings`, or from the environment (`MNEMIC_…`).
         """
         self._async = AsyncMemory(
             url,

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 
 from mnemic.db.disk import disk_error, explain_unavailable
 from mnemic.errors import (
+    ChangeConflictError,
     ClosedError,
     ConfigurationError,
     ConflictError,
@@ -47,6 +48,8 @@ from mnemic.sdk.http.connection import OWNER_HEADER
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 5
 FIELD_ERRORS_MAX = 20
+CONFLICTS_MAX = 1_000
+"""Conflicts of a changeset that a response lists."""
 OWNER_REQUIRED = (
     f"No owner: send the header {OWNER_HEADER}, or `owner` as a field of the JSON body (in the query where "
     "the request has no JSON body). Every memory belongs to an owner."
@@ -98,7 +101,9 @@ class Problem(BaseModel):
     detail: str = Field(description="What happened, and what to do about it.")
     error: str = Field(description="The class of the error in `mnemic.errors`.")
     request_id: str = Field(description="The same as in the header X-Request-Id, and in the server's log.")
-    errors: list[FieldError] = Field(default_factory=list, description="The invalid fields.")
+    errors: list[FieldError] = Field(
+        default_factory=list, description="The invalid fields, or the conflicts."
+    )
 
 
 def problem(
@@ -151,12 +156,26 @@ def ours(request: Request, error: MnemicError, status: int) -> Response:
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         logger.error("request %s failed: %s", request.state.request_id, error)
     detail = _detail_of(error) if is_explained else _our_fault(request)
-    return problem(request, status, detail, error=type(error).__name__, headers=_headers_of(error, status))
+    return problem(
+        request,
+        status,
+        detail,
+        error=type(error).__name__,
+        headers=_headers_of(error, status),
+        errors=_conflicts_of(error),
+    )
 
 
 def _detail_of(error: MnemicError) -> str:
     """The message; where the SDK speaks of Python, the header or field to send instead."""
     return OWNER_REQUIRED if isinstance(error, OwnerRequiredError) else str(error)
+
+
+def _conflicts_of(error: MnemicError) -> list[FieldError]:
+    """What stands in the way of each change of a changeset."""
+    if not isinstance(error, ChangeConflictError):
+        return []
+    return [FieldError(field="change_ids", message=each) for each in error.conflicts[:CONFLICTS_MAX]]
 
 
 def _headers_of(error: MnemicError, status: int) -> dict[str, str]:

@@ -265,7 +265,12 @@ BEGIN
         )),
         array_agg(found.version), array_agg(found.process),
         array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
-        array_agg(CASE WHEN found.comes_along AND found.tags <> '{}' THEN to_json(found.tags)::text END),
+        -- Ranking needs the tags of summaries, even of long ones.
+        array_agg(
+            CASE
+                WHEN (found.comes_along OR found.source = 'extracted') AND found.tags <> '{}' THEN to_json(found.tags)::text
+            END
+        ),
         array_agg(CASE WHEN found.comes_along AND found.metadata <> '{}' THEN found.metadata::text END),
         array_agg(found.source), array_agg(found.provenance),
         array_agg(CASE WHEN found.comes_along AND found.evidence <> '{}' THEN to_json(found.evidence)::text END),
@@ -1255,13 +1260,18 @@ CREATE FUNCTION mnemic.fold(given text) RETURNS text
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
 
 CREATE FUNCTION mnemic.follow_channel() RETURNS trigger
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 BEGIN
     NEW.branch := mnemic.branch_of(NEW.tenant_id, NEW.owner, NEW.channel);
     UPDATE state.statements SET channel = NEW.channel
     WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id;
+    IF NEW.conversation IS NOT NULL AND coalesce(OLD.branch, NEW.branch) IS NOT NULL THEN
+        UPDATE state.conversations SET channel = NEW.channel
+        WHERE conversations.tenant_id = NEW.tenant_id AND conversations.owner = NEW.owner
+          AND conversations.conversation = NEW.conversation AND conversations.channel = OLD.channel;
+    END IF;
     RETURN NEW;
 END
 $$;
@@ -1745,6 +1755,14 @@ DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    -- Variables: a field of a composite value is extracted for every row. Most searches filter by these only.
+    wanted_statuses text[] := (filter).statuses;
+    wanted_channels text[] := (filter).channels;
+    moment timestamptz := (filter).moment;
+    filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
+        (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
+        (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
+    ) > 0;
     few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
@@ -1794,10 +1812,16 @@ BEGIN
                   OR now.branch IS NULL
                   AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
               )
-              AND mnemic.matches_filter(
-                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
-                  now.name, now.source, now.metadata
+              AND now.status = ANY(wanted_statuses) AND now.deleted_at IS NULL
+              AND (now.expires_at IS NULL OR now.expires_at > moment)
+              AND (wanted_channels IS NULL OR now.channel = ANY(wanted_channels))
+              AND (
+                  NOT filters_more
+                  OR mnemic.matches_filter(
+                      filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                      now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                      now.name, now.source, now.metadata
+                  )
               )
             UNION ALL
             SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
@@ -1827,7 +1851,9 @@ BEGIN
         ) AS found
     ),
     counted AS (
-        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
+        SELECT term.place, count(hit.place) AS hits
+        FROM term LEFT JOIN hit ON hit.place = term.place AND weights IS NULL
+        GROUP BY term.place
     ),
     weighed AS (
         SELECT
@@ -2893,7 +2919,7 @@ $_$;
 
 CREATE FUNCTION mnemic.salience(base real, category text, conversation text, anchored boolean, created_at timestamp with time zone, retrieval_count integer, last_retrieved_at timestamp with time zone, useful_count integer, not_useful_count integer, last_useful_at timestamp with time zone, moment timestamp with time zone) RETURNS real
     LANGUAGE sql STABLE PARALLEL SAFE
-    RETURN (LEAST((1)::double precision, (((((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(COALESCE(useful_count, 0), 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) * LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (COALESCE(retrieval_count, 0))::double precision)))))) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - ((0.5)::double precision * GREATEST((0)::double precision, (date_part('epoch'::text, COALESCE(last_retrieved_at, created_at)) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))))))) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
+    RETURN (LEAST((1)::double precision, ((CASE WHEN (useful_count IS NULL) THEN (base)::double precision ELSE (((1)::double precision - (((1)::double precision - base) * power((0.8)::double precision, (LEAST(useful_count, 50))::double precision))) * power((0.8)::double precision, (LEAST(COALESCE(not_useful_count, 0), 50))::double precision)) END * CASE WHEN (retrieval_count > 0) THEN LEAST((1.25)::double precision, ((1)::double precision + ((0.05)::double precision * ln(((1)::double precision + (retrieval_count)::double precision))))) ELSE (1)::double precision END) * CASE WHEN (anchored OR (conversation IS NOT NULL) OR (category = 'episodic'::text)) THEN (1)::double precision ELSE power(((1)::double precision + ((((19)::double precision / (81)::double precision) / (CASE category WHEN 'factual'::text THEN 210 ELSE 30 END)::double precision) * floor((GREATEST((0)::double precision, ((date_part('epoch'::text, moment) - date_part('epoch'::text, GREATEST(created_at, last_useful_at))) - CASE WHEN (last_retrieved_at > GREATEST(created_at, last_useful_at)) THEN ((0.5)::double precision * (date_part('epoch'::text, last_retrieved_at) - date_part('epoch'::text, GREATEST(created_at, last_useful_at)))) ELSE (0)::double precision END)) / (86400)::double precision)))), (- (0.5)::double precision)) END)))::real;
 
 CREATE FUNCTION mnemic.usefulness(base real, useful_count integer, not_useful_count integer) RETURNS real
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -3844,8 +3870,11 @@ BEGIN
             -- If the clock went back, skip times from before the schedule was created or changed.
             IF (due.next_run_at <= moment OR due_time >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
-                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
-                  AND run_at < clock_timestamp() - long_wait
+                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND (
+                    (state = 'waiting' AND run_at < clock_timestamp() - long_wait)
+                    -- A spend cap has parked it: another one would be parked, too.
+                    OR (state = 'scheduled' AND claims > attempts AND run_at > clock_timestamp())
+                )
             ) THEN
                 added := mnemic.enqueue_scheduled_job(due, coalesce(due_time, due.next_run_at));
             END IF;
@@ -4417,6 +4446,26 @@ BEGIN
     LEFT JOIN mnemic.vector_models AS next_one ON next_one.model = used.next_model
     JOIN pg_extension ON extname = 'vector'
     JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec';
+END
+$$;
+
+CREATE FUNCTION mnemic.wake_parked_jobs() RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    verified_tenant CONSTANT uuid := mnemic.current_tenant();
+    woken bigint;
+BEGIN
+    UPDATE queue.jobs SET run_at = clock_timestamp()
+    WHERE jobs.tenant_id = verified_tenant AND jobs.state = 'scheduled' AND jobs.run_at > clock_timestamp()
+      AND EXISTS (
+          SELECT FROM queue.attempts
+          WHERE attempts.tenant_id = verified_tenant AND attempts.job_id = jobs.job_id AND attempts.claim = jobs.claims
+            AND attempts.outcome = 'handed_back' AND attempts.error ->> 'type' = 'SpendCapError'
+      );
+    GET DIAGNOSTICS woken = ROW_COUNT;
+    RETURN woken;
 END
 $$;
 
@@ -5746,7 +5795,7 @@ CREATE VIEW state.goal_records WITH (security_invoker='true') AS
     goals.status AS stored_status,
     goals.tenant_id
    FROM ((state.goals
-     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id))))
+     JOIN state.memories ON (((memories.tenant_id = goals.tenant_id) AND (memories.memory_id = goals.memory_id) AND (memories.owner = goals.owner))))
      CROSS JOIN LATERAL ( SELECT COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}'::uuid[]) AS blocked_by,
             COALESCE(array_agg(blocker.memory_id ORDER BY blocker.memory_id) FILTER (WHERE (blocker.status <> 'completed'::text)), '{}'::uuid[]) AS not_completed
            FROM ((state.goal_blockers link
@@ -6532,7 +6581,7 @@ CREATE VIEW state.strategy_records WITH (security_invoker='true') AS
     memories.created_at,
     strategies.tenant_id
    FROM (state.strategies
-     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id))))
+     JOIN state.memories ON (((memories.tenant_id = strategies.tenant_id) AND (memories.memory_id = strategies.memory_id) AND (memories.owner = strategies.owner))))
   WHERE ((memories.deleted_at IS NULL) AND (memories.status = 'active'::text));
 
 CREATE TABLE state.tenants (
@@ -8215,6 +8264,8 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
 
+REVOKE ALL ON FUNCTION mnemic.follow_channel() FROM PUBLIC;
+
 GRANT ALL ON FUNCTION mnemic.give_feedback(of_tenant uuid, of_owner text, on_memory uuid, verdict text, in_conversation text, with_note text, by_process text, most integer) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.grant_state(accepted_at timestamp with time zone, expires_at timestamp with time zone, dropped_at timestamp with time zone, revoked_at timestamp with time zone) TO mnemic_app;
@@ -8482,6 +8533,9 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
 
+REVOKE ALL ON FUNCTION mnemic.wake_parked_jobs() FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.wake_parked_jobs() TO mnemic_app;
+
 REVOKE ALL ON PROCEDURE mnemic.withhold_activity() FROM PUBLIC;
 
 REVOKE ALL ON PROCEDURE mnemic.withhold_all_statistics() FROM PUBLIC;
@@ -8643,6 +8697,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.contradiction_policies TO mnemic_defin
 GRANT SELECT,INSERT ON TABLE state.conversations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.conversations TO mnemic_definer;
 
+GRANT UPDATE(channel) ON TABLE state.conversations TO mnemic_definer;
+
 GRANT UPDATE(turn_count) ON TABLE state.conversations TO mnemic_app;
 
 GRANT UPDATE(metadata) ON TABLE state.conversations TO mnemic_app;
@@ -8782,6 +8838,8 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.statement_sources TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.statements TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.statements TO mnemic_definer;
+
+GRANT UPDATE(channel) ON TABLE state.statements TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.strategies TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.strategies TO mnemic_definer;

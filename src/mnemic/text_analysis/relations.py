@@ -71,7 +71,9 @@ _PATTERNS_CACHED_MAX = 256
 """Sets of relations whose patterns are kept. Queries name few of the possible ones."""
 RELATION_WORDS = frozenset[str]().union(*_GROUPS)
 _ALL = "|".join(sorted(map(re.escape, RELATION_WORDS), key=len, reverse=True))
-_RELATION = re.compile(rf"\b(?:{_ALL})(?=s?\b)(?![-])", re.IGNORECASE)
+KIND_OF = re.compile(r"\bkinds? of\b", re.IGNORECASE)
+"""English, not the German word for a child."""
+_RELATION = re.compile(rf"\b(?!{KIND_OF.pattern})(?:{_ALL})(?=s?\b)(?![-])", re.IGNORECASE)
 _NAME = r"(?-i:[A-ZÀ-ÖØ-Þ])[\w’'-]{1,40}"
 # After it: "husband Tobias", "Mutter heißt Anna". Before it: "Tobias is my husband".
 _AFTER = r"(?:,? (?:is |es |ist |est |called |named |se llama |heißt |s['’]appelle )?)"

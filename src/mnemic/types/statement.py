@@ -22,6 +22,9 @@ CONFIDENCES: Mapping[str, float] = MappingProxyType(
 )
 """The confidence of a statement's memory, by its certainty."""
 
+SUMMARY_TAG = "summary"
+"""The tag of summaries of conversations, which consolidation makes."""
+
 SUBJECT_MAX_CHARACTERS = 256
 ATTRIBUTE_MAX_CHARACTERS = 256
 VALUE_MAX_CHARACTERS = 2_048

@@ -222,12 +222,22 @@ def error_from_response(response: httpx.Response) -> MnemicError:
     raised = getattr(errors, str(problem.get("error")), None)
     if raised is errors.TooManyRequestsError:
         return errors.TooManyRequestsError(detail, retry_after_s=_retry_after_s(response) or BACKOFF_MAX_S)
+    if raised is errors.SpendCapError:
+        return errors.SpendCapError(detail)
+    if raised is errors.ChangeConflictError:
+        return errors.ChangeConflictError(detail, conflicts=_conflicts(problem))
     if raised is errors.OwnerRequiredError:
         # The server speaks of headers and fields, which a caller of the SDK does not see.
         return errors.OwnerRequiredError(OWNER_REQUIRED)
     if isinstance(raised, type) and issubclass(raised, MnemicError) and "__init__" not in vars(raised):
         return raised(detail)
     return ServerError(detail)
+
+
+def _conflicts(problem: dict[str, Any]) -> tuple[str, ...]:
+    listed = problem.get("errors")
+    given = listed if isinstance(listed, list) else []
+    return tuple(str(each.get("message")) for each in given if isinstance(each, dict))
 
 
 def _problem(response: httpx.Response) -> dict[str, Any]:

@@ -63,6 +63,9 @@ CALL mnemic.withhold_statistics('state.memories');
 CALL mnemic.withhold_statistics('state.memory_versions');
 CREATE INDEX memories_of_branch ON state.memories (tenant_id, owner, branch, memory_id DESC) WHERE branch IS NOT NULL;
 
+-- For the trigger follow_channel: a merge moves conversations and statements, too.
+GRANT UPDATE (channel) ON state.conversations, state.statements TO mnemic_definer;
+
 -- An owner may have the same text, or the same external id, once in each branch and once outside of branches.
 DROP INDEX state.memories_content;
 CREATE UNIQUE INDEX memories_content ON state.memories (tenant_id, content_hash, owner, branch) NULLS NOT DISTINCT

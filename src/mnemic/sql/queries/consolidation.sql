@@ -1,8 +1,8 @@
 -- Consolidation: which conversations and notes are due, and how far each conversation was read.
 
 -- name: due_conversations
--- Conversations with turns that were not read yet, in the order of their keys, after the given one; NULL means any owner or
--- conversation.
+-- Conversations outside of branches with turns that were not read yet, in the order of their keys, after the given one; NULL
+-- means any owner or conversation.
 SELECT conversations.owner, conversations.conversation, conversations.channel, conversations.turn_count,
     coalesce(progress.next_position, 0) AS next_position
 FROM state.conversations
@@ -14,6 +14,11 @@ WHERE conversations.tenant_id = %(tenant_id)s
   AND (%(conversation)s::text IS NULL OR conversations.conversation = %(conversation)s)
   AND (conversations.owner, conversations.conversation) > (%(after_owner)s, %(after_conversation)s)
   AND conversations.turn_count > coalesce(progress.next_position, 0)
+  AND NOT EXISTS (
+      SELECT FROM state.channel_branches AS forked
+      WHERE forked.tenant_id = %(tenant_id)s AND forked.owner = conversations.owner
+        AND forked.channel = conversations.channel
+  )
 ORDER BY conversations.owner, conversations.conversation
 LIMIT %(limit)s
 
@@ -72,8 +77,8 @@ WHERE place <= %(half)s OR place > turn_count - %(half)s
 ORDER BY "position", chunk_index
 
 -- name: due_notes
--- Notes and chunks of documents that were not read, in the order of their keys, after the given one. Of
--- each document only the first chunks are read.
+-- Notes and chunks of documents outside of branches that were not read, in the order of their keys, after the given one. Of
+-- each document only the first chunks are read. Goals and strategies state nothing about anybody.
 SELECT memories.memory_id, memories.owner, memories.channel, memories.content AS text, memories.role, memories.name,
     coalesce(memories.at, memories.created_at) AS at, NULL::int AS "position", memories.provenance,
     memories.category = 'reference' OR chunks.memory_id IS NOT NULL AS is_document, false AS is_read
@@ -87,8 +92,16 @@ WHERE memories.tenant_id = %(tenant_id)s
   AND (%(owner)s::text IS NULL OR memories.owner = %(owner)s)
   AND (memories.owner, memories.memory_id) > (%(after_owner)s, %(after_id)s::uuid)
   AND memories.conversation IS NULL AND memories.source IN ('user_provided', 'imported')
-  AND memories.status = 'active' AND memories.deleted_at IS NULL
+  AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
   AND coalesce(chunks.chunk_index, memories.chunk_index, 0) < %(chunks_max)s
+  AND NOT EXISTS (
+      SELECT FROM state.goals
+      WHERE goals.tenant_id = %(tenant_id)s AND goals.memory_id = memories.memory_id
+  )
+  AND NOT EXISTS (
+      SELECT FROM state.strategies
+      WHERE strategies.tenant_id = %(tenant_id)s AND strategies.memory_id = memories.memory_id
+  )
   AND NOT EXISTS (
       SELECT FROM state.extraction_runs AS runs
       WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id
@@ -97,7 +110,7 @@ ORDER BY memories.owner, memories.memory_id
 LIMIT %(limit)s
 
 -- name: lag
--- One row: turns of the tenant that were not read yet, and how long ago the oldest of them was stored.
+-- One row: turns of the tenant outside of branches that were not read yet, and how long ago the oldest of them was stored.
 SELECT
     coalesce(sum(conversations.turn_count - coalesce(progress.next_position, 0)), 0)::bigint AS unread_turn_count,
     extract(epoch FROM now() - min(oldest.created_at))::double precision AS oldest_unread_s
@@ -114,3 +127,8 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS oldest ON true
 WHERE conversations.tenant_id = %(tenant_id)s AND conversations.turn_count > coalesce(progress.next_position, 0)
+  AND NOT EXISTS (
+      SELECT FROM state.channel_branches AS forked
+      WHERE forked.tenant_id = %(tenant_id)s AND forked.owner = conversations.owner
+        AND forked.channel = conversations.channel
+  )

@@ -2,7 +2,7 @@
 -- speaks for a memory is in the view state.promotion_evidence.
 
 -- name: candidates
--- Memories that reach all thresholds, in the order of their ids, a page at a time; or those among `ids`. Not turns, chunks of
+-- Memories that reach all thresholds, in the order of their ids, a page at a time; or those among `ids`. Not turns, goals, chunks of
 -- long texts, memories that end, are outdated or are in a branch, or whose promotion a person has undone. A grant that names
 -- their channel or `_global` keeps them where they are: promotion must not change who may read a memory. Only memories that
 -- were used have a row in state.recall_counts, so the others are never read.
@@ -15,7 +15,9 @@ JOIN state.promotion_evidence AS evidence
 WHERE counts.tenant_id = %(tenant_id)s AND counts.memory_id > %(after)s
   AND (%(ids)s::uuid[] IS NULL OR counts.memory_id = ANY(%(ids)s::uuid[]))
   AND (%(owner)s::text IS NULL OR memories.owner = %(owner)s)
-  AND memories.channel <> '_global' AND memories.conversation IS NULL AND memories.whole_id IS NULL
+  AND memories.channel <> '_global' AND memories.branch IS NULL AND memories.conversation IS NULL
+  AND memories.whole_id IS NULL
+  AND memories.category <> 'prospective'
   AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.expires_at IS NULL
   AND (memories.valid_to IS NULL OR memories.valid_to > now())
   AND memories.confidence >= %(confidence)s::real
@@ -30,7 +32,6 @@ WHERE counts.tenant_id = %(tenant_id)s AND counts.memory_id > %(after)s
       SELECT FROM state.outdated_memories AS marked
       WHERE marked.tenant_id = %(tenant_id)s AND marked.older_id = counts.memory_id AND marked.decision <> 'current'
   )
-  AND memories.branch IS NULL
   AND NOT EXISTS (
       SELECT FROM state.grants
       WHERE grants.tenant_id = %(tenant_id)s AND grants.owner = memories.owner

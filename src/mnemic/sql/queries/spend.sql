@@ -34,6 +34,10 @@ SET day_cap_microdollars = CASE %(period)s WHEN 'day' THEN %(cap)s::bigint ELSE 
     total_cap_microdollars = CASE %(period)s WHEN 'total' THEN %(cap)s::bigint ELSE total_cap_microdollars END
 WHERE tenant_id = %(tenant_id)s
 
+-- name: wake_parked_jobs
+-- Lets jobs that a cap has parked run now; see mnemic.wake_parked_jobs.
+SELECT mnemic.wake_parked_jobs() AS woken_count
+
 -- name: summary
 -- Calls by day, purpose and model, newest day first.
 SELECT

@@ -19,12 +19,13 @@ SELECT * FROM state.strategy_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND strategy_id = ANY (%(ids)s)
 
 -- name: list
--- Strategies of an owner, newest first, a page at a time.
+-- Strategies of an owner outside of branches, newest first, a page at a time.
 SELECT * FROM state.strategy_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND (%(before)s::uuid IS NULL OR strategy_id < %(before)s)
   AND (%(tool)s::text IS NULL OR %(tool)s = ANY (tools))
   AND (%(is_mined)s::boolean IS NULL OR is_mined = %(is_mined)s)
+  AND mnemic.branch_of(%(tenant_id)s, %(owner)s, channel) IS NULL
 ORDER BY strategy_id DESC
 LIMIT %(limit)s
 
@@ -100,7 +101,7 @@ ORDER BY owner
 LIMIT %(limit)s
 
 -- name: tool_sequences
--- The latest conversations of an owner in which tools were used and which have ended: the tools in order and whether
+-- The latest conversations of an owner outside of branches in which tools were used and which have ended: the tools in order and whether
 -- they succeeded, the outcome that somebody stated, and what the user asked first.
 WITH ended AS (
     SELECT conversation
@@ -137,6 +138,10 @@ LEFT JOIN LATERAL (
     ORDER BY memories."position", memories.chunk_index
     LIMIT 1
 ) AS asked ON true
+WHERE NOT EXISTS (
+    SELECT FROM state.channel_branches AS forked
+    WHERE forked.tenant_id = %(tenant_id)s AND forked.owner = %(owner)s AND forked.channel = conversations.channel
+)
 ORDER BY ended.conversation
 
 -- name: mined

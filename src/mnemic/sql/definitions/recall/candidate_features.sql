@@ -88,7 +88,12 @@ BEGIN
         )),
         array_agg(found.version), array_agg(found.process),
         array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
-        array_agg(CASE WHEN found.comes_along AND found.tags <> '{}' THEN to_json(found.tags)::text END),
+        -- Ranking needs the tags of summaries, even of long ones.
+        array_agg(
+            CASE
+                WHEN (found.comes_along OR found.source = 'extracted') AND found.tags <> '{}' THEN to_json(found.tags)::text
+            END
+        ),
         array_agg(CASE WHEN found.comes_along AND found.metadata <> '{}' THEN found.metadata::text END),
         array_agg(found.source), array_agg(found.provenance),
         array_agg(CASE WHEN found.comes_along AND found.evidence <> '{}' THEN to_json(found.evidence)::text END),

@@ -3,8 +3,8 @@
 --
 -- Each of `terms` is searched separately; mnemic.lexical_score scores the memories that have any. Without `weights`,
 -- mnemic.term_weight weighs the terms by the number of memories found. Without `mean_bytes`, the mean length is that of
--- the memories found, each counted once per term. Returns one row: the best `most` memories; the number of memories per
--- term; and for at most `most` conversations with the most terms a bitmap of their terms. IS TRUE keeps the planner,
+-- the memories found, each counted once per term. Returns one row: the best `most` memories; without `weights` the number
+-- of memories per term; and for at most `most` conversations with the most terms a bitmap of their terms. IS TRUE keeps the planner,
 -- which has no statistics about owners, from using an index by owner. `granted` is what a grant covers, NULL for the
 -- owner's own search; see mnemic.is_granted_today.
 CREATE OR REPLACE FUNCTION mnemic.lexical_candidates(
@@ -24,6 +24,14 @@ DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    -- Variables: a field of a composite value is extracted for every row. Most searches filter by these only.
+    wanted_statuses text[] := (filter).statuses;
+    wanted_channels text[] := (filter).channels;
+    moment timestamptz := (filter).moment;
+    filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
+        (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
+        (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
+    ) > 0;
     few uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
@@ -73,10 +81,16 @@ BEGIN
                   OR now.branch IS NULL
                   AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
               )
-              AND mnemic.matches_filter(
-                  filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
-                  now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
-                  now.name, now.source, now.metadata
+              AND now.status = ANY(wanted_statuses) AND now.deleted_at IS NULL
+              AND (now.expires_at IS NULL OR now.expires_at > moment)
+              AND (wanted_channels IS NULL OR now.channel = ANY(wanted_channels))
+              AND (
+                  NOT filters_more
+                  OR mnemic.matches_filter(
+                      filter, now.channel, now.category, now.tags, now.conversation, coalesce(now.at, now.created_at),
+                      now.confidence, now.status, now.deleted_at, now.expires_at, now.valid_from, now.valid_to, now.role,
+                      now.name, now.source, now.metadata
+                  )
               )
             UNION ALL
             SELECT few_memories.memory_id, few_memories.conversation, few_memories.bytes
@@ -106,7 +120,9 @@ BEGIN
         ) AS found
     ),
     counted AS (
-        SELECT term.place, count(hit.place) AS hits FROM term LEFT JOIN hit USING (place) GROUP BY term.place
+        SELECT term.place, count(hit.place) AS hits
+        FROM term LEFT JOIN hit ON hit.place = term.place AND weights IS NULL
+        GROUP BY term.place
     ),
     weighed AS (
         SELECT

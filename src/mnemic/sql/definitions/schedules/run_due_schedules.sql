@@ -37,8 +37,11 @@ BEGIN
             -- If the clock went back, skip times from before the schedule was created or changed.
             IF (due.next_run_at <= moment OR due_time >= due.updated_at) AND NOT EXISTS (
                 SELECT FROM queue.jobs
-                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND state = 'waiting'
-                  AND run_at < clock_timestamp() - long_wait
+                WHERE tenant_id = due.tenant_id AND job_id = due.last_job_id AND (
+                    (state = 'waiting' AND run_at < clock_timestamp() - long_wait)
+                    -- A spend cap has parked it: another one would be parked, too.
+                    OR (state = 'scheduled' AND claims > attempts AND run_at > clock_timestamp())
+                )
             ) THEN
                 added := mnemic.enqueue_scheduled_job(due, coalesce(due_time, due.next_run_at));
             END IF;

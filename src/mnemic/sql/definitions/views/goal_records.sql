@@ -20,6 +20,7 @@ SELECT
     goals.tenant_id
 FROM state.goals
 JOIN state.memories ON memories.tenant_id = goals.tenant_id AND memories.memory_id = goals.memory_id
+    AND memories.owner = goals.owner
 CROSS JOIN LATERAL (
     SELECT
         coalesce(array_agg(blocker.memory_id ORDER BY blocker.memory_id), '{}') AS blocked_by,

@@ -16,5 +16,6 @@ SELECT
     strategies.tenant_id
 FROM state.strategies
 JOIN state.memories ON memories.tenant_id = strategies.tenant_id AND memories.memory_id = strategies.memory_id
+    AND memories.owner = strategies.owner
 WHERE memories.deleted_at IS NULL AND memories.status = 'active';
 GRANT SELECT ON state.strategy_records TO mnemic_app;

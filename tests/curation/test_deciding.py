@@ -193,3 +193,15 @@ async def test_an_unknown_changeset_or_change_is_not_found(memory: AsyncMemory) 
             await call(changeset_id, change_ids=[uuid4()])
         with pytest.raises(InvalidInputError, match="change_ids must be"):
             await call(changeset_id, change_ids="all")
+
+
+async def test_erasing_an_owner_leaves_no_change_policy_or_cursor(memory: AsyncMemory, rows: Rows) -> None:
+    await outdated_pair(memory)
+    await staged(memory)
+    await memory.curation.set_policy("archive", automatic=True)
+    tables = {
+        f"state.{name}" for name in ("changesets", "memory_changes", "curation_policies", "curation_cursors")
+    }
+    assert tables <= set(rows.counts(memory.tenant.id))
+    await memory.admin.erase("alice")
+    assert not tables & set(rows.counts(memory.tenant.id))

@@ -52,8 +52,8 @@ SET state = 'promoted', origin_channel = excluded.origin_channel, thresholds = e
     ended_at = NULL, ending_reason = NULL
 
 -- name: promoted
--- Memories that are promoted, with the thresholds of then and what speaks for them now, a page at a time; or one of them,
--- locked. `is_granted` says whether a grant names the channel that the memory came from.
+-- Memories that are promoted, with the thresholds of then and what speaks for them now, a page at a time; or those among
+-- `ids`. `is_granted` says whether a grant names the channel that the memory came from.
 SELECT promotions.memory_id, promotions.owner, promotions.origin_channel, promotions.thresholds, evidence.channel,
     evidence.status, evidence.deleted_at, evidence.confidence, evidence.uses, evidence.conversations, evidence.usefulness,
     EXISTS (
@@ -66,6 +66,7 @@ FROM state.promotions
 JOIN state.promotion_evidence AS evidence
     ON evidence.tenant_id = %(tenant_id)s AND evidence.memory_id = promotions.memory_id
 WHERE promotions.tenant_id = %(tenant_id)s AND promotions.state = 'promoted' AND promotions.memory_id > %(after)s
+  AND (%(ids)s::uuid[] IS NULL OR promotions.memory_id = ANY(%(ids)s::uuid[]))
   AND (%(owner)s::text IS NULL OR promotions.owner = %(owner)s)
 ORDER BY promotions.memory_id
 LIMIT %(limit)s

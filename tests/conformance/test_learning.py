@@ -58,10 +58,9 @@ async def _set_and_remove(memory: Any, tenant: AsyncMemory) -> None:
 
 
 async def test_wrong_arguments_are_refused(memory: Any) -> None:
-    for call in (
-        lambda: memory.consolidate(policy="newest"),
-        lambda: memory.consolidate(conversation=" "),
-        lambda: memory.statements.list(limit=0),
-    ):
-        with pytest.raises(InvalidInputError):
-            await call()
+    with pytest.raises(InvalidInputError):
+        await memory.consolidate(policy="newest")
+    with pytest.raises(InvalidInputError):
+        await memory.consolidate(conversation=" ")
+    with pytest.raises(InvalidInputError):
+        await memory.statements.list(limit=0)

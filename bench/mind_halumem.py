@@ -152,7 +152,7 @@ async def measure_halumem(memory: AsyncMemory, users: Iterable[HaluMemUser]) -> 
         await memory.consolidate(owner=user.name)
         result.python_s += time.process_time() - began_s
         records = await _records(memory, user.name)
-        _count(result, user, [each for each in records if each.source == "extracted"])
+        _count(result, user, [each for each in records if each.source in ("extracted", "inferred")])
         await memory.retain_many(user.items, owner=user.name)
         await memory.consolidate(owner=user.name)
         result.stored_again_count += len(await _records(memory, user.name)) - len(records)

@@ -171,7 +171,8 @@ class LanguageModelError(MnemicError):
 class SpendCapError(LanguageModelError):
     """A language model was not called, because that might have exceeded a spend cap.
 
-    `retry_at` is when the period of the cap ends; a job that raises this runs again then.
+    `retry_at` is when the period of the cap ends; a job that raises this runs again then. It is None in the
+    error that a Mnemic server returned.
     """
 
     def __init__(self, message: str, *, retry_at: datetime | None = None) -> None:

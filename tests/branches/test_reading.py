@@ -1,9 +1,11 @@
 """A branch reads its own memories, and those of its parent as of the fork."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from mnemic.db.database import TenantDatabase
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.record.branches import BRANCHES_MAX, DEPTH_MAX
 from mnemic.sdk.memory import AsyncMemory
@@ -214,3 +216,36 @@ async def test_channels_are_listed_with_their_branches(memory: AsyncMemory) -> N
         ("what-if", 1, "_global", "open"),
     ]
     assert [each.channel for each in await memory.channels.list(limit=1, after="_global")] == ["project"]
+
+
+async def test_recall_takes_as_many_statements_with_branches_as_without(
+    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    read, transaction = TenantDatabase.read, TenantDatabase.transaction
+
+    def counted_read(database: TenantDatabase, name: str, *arguments: Any, **named: Any) -> Any:
+        asked.append(name)
+        return read(database, name, *arguments, **named)
+
+    def counted_transaction(database: TenantDatabase, **named: Any) -> Any:
+        asked.append("transaction")
+        return transaction(database, **named)
+
+    async def statements(**options: Any) -> list[str]:
+        asked.clear()
+        await memory.recall("Where does Alice live?", refuse_below=0, record=False, **options)
+        return list(asked)
+
+    await memory.retain([PARIS, CATS])
+    monkeypatch.setattr(TenantDatabase, "read", counted_read)
+    monkeypatch.setattr(TenantDatabase, "transaction", counted_transaction)
+    before = await statements()
+    assert before == await statements(channel="project")
+    await memory.channels.fork("what-if")
+    assert (
+        await statements()
+        == await statements(channel="project")
+        == await statements(channel="what-if")
+        == before
+    )

@@ -8,7 +8,10 @@ def test_a_channel_is_forked_merged_and_dropped(mnemic: Run, memory: Memory) -> 
     paris = memory.retain("Alice lives in Paris.").memory_ids[0]
     assert mnemic("channels", "fork", "what-if", "--reason", "a trip").out == "Forked: _global → what-if\n"
     memory.retain("Alice lives in Berlin.", channel="what-if")
-    memory.memories.forget(paris, channel="what-if")
+    assert mnemic("memories", "forget", str(paris), "--channel", "what-if").code == 0
+    assert mnemic("memories", "restore", str(paris), "--channel", "what-if").code == 0
+    mnemic("memories", "forget", str(paris), "--channel", "what-if")
+    assert [each.content for each in memory.memories.list()] == ["Alice lives in Paris."]
     listed = mnemic("channels", "list", "--json").json
     assert [(each["channel"], each["state"]) for each in listed] == [("_global", None), ("what-if", "open")]
     assert "what-if" in mnemic("channels", "list").out

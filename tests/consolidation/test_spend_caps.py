@@ -1,6 +1,7 @@
 """Consolidation by a language model under a spend cap: the job is parked, and runs when the cap allows it."""
 
 import asyncio
+from decimal import Decimal
 
 import pytest
 
@@ -50,4 +51,4 @@ async def test_a_cap_parks_the_job_and_raising_it_wakes_it(
     assert (done.state, len(model.documents)) == ("done", 1)
     assert [each.statement for each in await memory.statements.list()] == ["The user lives in Oslo."]
     (line,) = await tenant.spend.summary()
-    assert (line.purpose, line.call_count, line.usd) == ("extraction", 1, 0)
+    assert (line.purpose, line.call_count, line.usd) == ("extraction", 1, Decimal(0))

@@ -120,6 +120,7 @@ async def test_a_reading_token_cannot_write(served: HttpServer, memory: AsyncMem
             "recall",
             "query_archive",
             "get_entity",
+            "why",
             "get_goals",
             "find_strategies",
             "get_working",

@@ -232,3 +232,24 @@ async def test_the_text_of_a_goal_changes_with_its_memory(memory: AsyncMemory) -
 async def test_an_overdue_goal_stays_open(memory: AsyncMemory) -> None:
     late = await memory.goals.create("Late", deadline=datetime.now(UTC) - timedelta(days=1))
     assert await memory.goals.list(due_before=datetime.now(UTC)) == [late]
+
+
+async def test_a_branch_has_the_goals_of_its_parent_as_of_the_fork(memory: AsyncMemory) -> None:
+    before = await memory.goals.create("Before the fork", channel="main")
+    hidden = await memory.goals.create("Hidden in the branch", channel="main")
+    await memory.channels.fork("trial", parent="main")
+    await memory.goals.create("After the fork", channel="main")
+    inside = await memory.goals.create("In the branch", channel="trial")
+    await memory.memories.forget(hidden.goal_id, channel="trial")
+    assert await memory.goals.list(channel="trial") == [before, inside]
+    found = await memory.recall("goals", channel="trial", include=["goals"])
+    assert found.goals == (before, inside)
+    await memory.channels.merge("trial")
+    assert "In the branch" in {goal.content for goal in await memory.goals.list(channel="main")}
+
+
+async def test_goals_are_no_statements_and_are_not_archived_by_themselves(memory: AsyncMemory) -> None:
+    await memory.goals.create("My name is Alice and I live in Berlin.")
+    await memory.strategies.learn("My name is Bob.", "I work at Acme.")
+    await memory.consolidate()
+    assert [each.category for each in await memory.memories.list()] == ["procedural", "prospective"]

@@ -219,6 +219,20 @@ async def test_what_fails_in_several_conversations_becomes_a_warning(memory: Asy
     assert (mined.is_warning, mined.tools) == (True, ("search", "guess"))
 
 
+async def test_a_mined_strategy_is_in_the_change_log_and_can_be_undone(memory: AsyncMemory) -> None:
+    for number in range(2):
+        await converse(memory, f"c-{number}", ["search", "book"])
+    await mine(memory)
+    (mined,) = await memory.strategies.list()
+    (changeset,) = await memory.curation.list()
+    assert (changeset.purpose, changeset.state) == ("consolidation", "applied")
+    await memory.curation.undo(changeset.changeset_id)
+    assert await memory.strategies.list() == []
+    assert (await memory.memories.get(mined.strategy_id)).deleted_at is not None
+    await mine(memory)
+    assert await memory.strategies.list() == []
+
+
 async def test_a_pattern_that_was_forgotten_is_not_learnt_again(memory: AsyncMemory) -> None:
     for number in range(2):
         await converse(memory, f"c-{number}", ["search", "book"], channel="travel")

@@ -169,6 +169,7 @@ class Reversing:
 
     name = "reversing"
     texts_max = RERANK_MAX
+    points: float | None = None
 
     def __init__(self) -> None:
         self.texts: Sequence[str] = ()
@@ -188,6 +189,19 @@ async def test_a_reranker_judges_more_than_are_wanted_and_the_limit_holds(open_w
     assert len(reversing.texts) == 30
     assert [hit.memory.content for hit in found] == [text.split("] ")[1] for text in reversing.texts[:-4:-1]]
     assert all(len(hit.neighbours) >= 2 for hit in found), "also those that were far behind have their turns"
+
+
+async def test_a_reranker_may_add_to_the_scores_of_recall(open_with: OpenWith) -> None:
+    reversing = Reversing()
+    reversing.points = 0.001
+    plain, judged = await filled(open_with), await filled(open_with, reranker=reversing)
+    before, after = await ask(plain, "the boiler"), await ask(judged, "the boiler")
+    assert [hit.memory.content for hit in after] == [hit.memory.content for hit in before], (
+        "it adds too little"
+    )
+    gains = [new.score - old.score for old, new in zip(before, after, strict=True)]
+    assert gains[0] == pytest.approx(0, abs=1e-6), "only its age has changed"
+    assert all(1e-6 < gain < 0.01 for gain in gains[1:])
 
 
 async def test_hits_beyond_those_that_a_reranker_scores_follow_in_their_order(open_with: OpenWith) -> None:

@@ -4,11 +4,12 @@ import json
 from types import SimpleNamespace
 from typing import cast
 
+import httpx
 from fastapi import Request
 
 from mnemic import errors
-from mnemic.errors import DeliveryError, MnemicError, PermanentJobError, ServerError
-from mnemic.sdk.http.connection import BUSY_STATUSES
+from mnemic.errors import DeliveryError, MnemicError, PermanentJobError, ServerError, SpendCapError
+from mnemic.sdk.http.connection import BUSY_STATUSES, error_from_response
 from mnemic.server.problems import STATUSES, problem_of
 
 
@@ -30,3 +31,13 @@ def test_the_error_of_a_webhook_receiver_is_returned() -> None:
     )
     assert told["type"] == "urn:mnemic:problem:DeliveryError"
     assert answer.status_code not in BUSY_STATUSES
+
+
+def test_a_spend_cap_keeps_its_reason_and_class_on_the_way_to_the_client() -> None:
+    request = cast(Request, SimpleNamespace(state=SimpleNamespace(request_id="r")))
+    answer = problem_of(request, SpendCapError("The spend cap of $5.00 for a day stops this call."))
+    assert answer.status_code == 402
+    assert answer.status_code not in BUSY_STATUSES
+    raised = error_from_response(httpx.Response(402, content=bytes(answer.body)))
+    assert isinstance(raised, SpendCapError)
+    assert str(raised) == "The spend cap of $5.00 for a day stops this call."

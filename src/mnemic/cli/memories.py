@@ -32,6 +32,11 @@ Statuses = Annotated[
 ]
 
 
+InBranch = Annotated[
+    str | None, typer.Option("--channel", help="Change it in this branch only; see `mnemic channels`.")
+]
+
+
 @app.command("list")
 def list_memories(
     owner: Owner = None,
@@ -126,6 +131,7 @@ def update(
     expires_at: Annotated[str | None, typer.Option(help="When it expires and is archived.")] = None,
     reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
+    channel: InBranch = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -147,7 +153,7 @@ def update(
         raise InvalidInputError("Nothing to change: give at least one option, such as --content TEXT.")
     updated = run_call(
         memory_from(url, data_dir, tenant, owner=owner),
-        lambda memory: memory.memories.update(memory_id, reason=reason, **changes),
+        lambda memory: memory.memories.update(memory_id, reason=reason, channel=channel, **changes),
     )
     _print_changed("Updated", updated, json=json)
 
@@ -161,6 +167,7 @@ def supersede(
     ] = None,
     reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
+    channel: InBranch = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -169,7 +176,9 @@ def supersede(
     """Replace a memory by a new one. The old one is no longer recalled, but stays in the record."""
     new = run_call(
         memory_from(url, data_dir, tenant, owner=owner),
-        lambda memory: memory.memories.supersede(memory_id, content, valid_from=valid_from, reason=reason),
+        lambda memory: memory.memories.supersede(
+            memory_id, content, valid_from=valid_from, reason=reason, channel=channel
+        ),
     )
     if json:
         print_json(asdict(new))
@@ -182,6 +191,7 @@ def forget(
     memory_id: MemoryId,
     reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
+    channel: InBranch = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -191,7 +201,7 @@ def forget(
 
     async def run() -> MemoryRecord:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            return await memory.memories.forget(memory_id, reason=reason)
+            return await memory.memories.forget(memory_id, reason=reason, channel=channel)
 
     _print_changed("Forgotten", asyncio.run(run()), json=json)
 
@@ -201,6 +211,7 @@ def restore(
     memory_id: MemoryId,
     reason: Annotated[str | None, typer.Option(help="Reason for the history.")] = None,
     owner: Owner = None,
+    channel: InBranch = None,
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
@@ -210,7 +221,7 @@ def restore(
 
     async def run() -> MemoryRecord:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            return await memory.memories.restore(memory_id, reason=reason)
+            return await memory.memories.restore(memory_id, reason=reason, channel=channel)
 
     _print_changed("Restored", asyncio.run(run()), json=json)
 

@@ -6,6 +6,7 @@ memory the owner has forgotten is not learnt again. Running it twice, or in two 
 """
 
 from collections.abc import AsyncIterator
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -15,6 +16,7 @@ from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.mind.strategies import TAG, TASK_MAX_CHARACTERS
 from mnemic.mind.tool_patterns import EndedConversation, ToolPattern, ended, find_patterns
 from mnemic.models.language import LanguageModel, usable_text
+from mnemic.record.changesets import MemoryChange, stage_and_apply
 from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller, Core
 from mnemic.types.retained import Retained
@@ -95,6 +97,8 @@ async def _learn(core: Core, owner: str, pattern: ToolPattern) -> bool:
     if await database.run(lambda transaction: _reinforce(transaction, owner, pattern)):
         return False
     content = await _describe(core, pattern)
+    channel = next(iter(pattern.channels)) if len(pattern.channels) == 1 else GLOBAL_CHANNEL
+    scope = Scope(owner, channel, PATTERNS)
 
     async def add(transaction: Transaction, retained: Retained) -> None:
         if retained.refused:
@@ -105,8 +109,9 @@ async def _learn(core: Core, owner: str, pattern: ToolPattern) -> bool:
         row = {**key, "task": _task(pattern), "tools": list(pattern.tools), "is_mined": True}
         await transaction.execute("strategies.add", row)
         await _add_uses(transaction, key, pattern)
+        if retained.stored:
+            await _log_added(transaction, scope, retained.stored[0].memory_id, pattern)
 
-    channel = next(iter(pattern.channels)) if len(pattern.channels) == 1 else GLOBAL_CHANNEL
     fields = {
         "category": "procedural",
         "tags": [TAG],
@@ -117,7 +122,7 @@ async def _learn(core: Core, owner: str, pattern: ToolPattern) -> bool:
     }
     text = strategy_text(_task(pattern), content)
     try:
-        await retain_items(Caller(core, Scope(owner, channel, PATTERNS)), [text], fields, and_then=add)
+        await retain_items(Caller(core, scope), [text], fields, and_then=add)
     except _LearntMeanwhileError:
         return False
     return True
@@ -125,6 +130,17 @@ async def _learn(core: Core, owner: str, pattern: ToolPattern) -> bool:
 
 class _LearntMeanwhileError(ConflictError):
     """Rolls back a strategy that another worker has just stored."""
+
+
+async def _log_added(transaction: Transaction, scope: Scope, memory_id: UUID, pattern: ToolPattern) -> None:
+    """Record the new memory in the change log, so that it is shown there and can be undone."""
+    count = len(pattern.successes) + len(pattern.failures)
+    reason = f"The same tools were called in {count} conversations."
+    signals = {"success_rate": pattern.success_rate, "conversation_count": float(count)}
+    change = MemoryChange(memory_id, "add", {}, reason, signals=signals)
+    await stage_and_apply(
+        transaction, scope, [change], purpose="consolidation", reason="A pattern of tool calls was learnt."
+    )
 
 
 async def _reinforce(transaction: Transaction, owner: str, pattern: ToolPattern) -> bool:

@@ -33,6 +33,11 @@ MODEL_NAME = "ms-marco-MiniLM-L-12-v2"
 TEXTS_MAX = 20
 """Texts that are scored in one call. With more, recall takes longer and finds hardly more."""
 
+POINTS = 3.0
+"""What a score of 1 adds to recall's own sum of points. Of 200 questions of LoCoMo .42 had an answer first
+without it, .47 with it, .55 if its score alone counted; but of all answers .85, .855 and .81 were among the
+first ten. On small stores, whose own scores are better, .741, .730 and .58 were first."""
+
 TIMEOUT_S = 5.0
 """Longest wait for the scores of a call; then recall goes on without them."""
 
@@ -53,6 +58,7 @@ class LocalReranker:
 
     name = f"local:{MODEL_NAME}"
     texts_max = TEXTS_MAX
+    points = POINTS
 
     def __init__(self) -> None:
         if find_spec(_PACKAGE) is None:

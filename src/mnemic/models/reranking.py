@@ -64,6 +64,15 @@ def texts_max(reranker: Reranker) -> int:
     return most
 
 
+def points_of(reranker: Reranker) -> float | None:
+    """What a score of 1 adds to recall's own sum of points: the attribute `points`, if the reranker has one.
+
+    None: the reranker's score replaces recall's own.
+    """
+    points: float | None = getattr(reranker, "points", None)
+    return points
+
+
 def open_reranker(
     spec: RerankerSpec | None, language_model: LanguageModel | None, *, timeout_s: float
 ) -> Reranker | None:
@@ -95,6 +104,7 @@ class CheckedReranker:
         self._timeout_s = timeout_s
         self.name = str(reranker.name)
         self.texts_max = texts_max(reranker)
+        self.points = points_of(reranker)
         self._calls = ModelCalls(f"reranker {self.name}", LanguageModelError)
 
     async def rerank(self, query: str, texts: Sequence[str]) -> Sequence[float]:

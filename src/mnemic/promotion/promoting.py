@@ -26,7 +26,7 @@ from mnemic.errors import ChangeConflictError
 from mnemic.promotion.thresholds import Thresholds, measured_values
 from mnemic.record.changesets import MemoryChange, stage_and_apply
 from mnemic.types.page import check_limit
-from mnemic.types.promotion import Promotion
+from mnemic.types.promotion import Promotion, PromotionState
 from mnemic.types.scope import Scope
 
 GLOBAL_CHANNEL = "_global"
@@ -41,9 +41,9 @@ async def promote_memories(
 ) -> dict[str, int]:
     """Demote what lost its evidence, then promote what qualifies, of all owners or one; returns counts."""
     counts = {"promoted_count": 0, "demoted_count": 0, "undone_count": 0, "conflict_count": 0}
-    async for page in _pages(database, "promotions.promoted", {"owner": owner}):
-        for row in page:
-            await _counted(counts, database, partial(_review, row=row))
+    async for page in _pages(database, "promotions.promoted", {"owner": owner, "ids": None}):
+        for row in filter(_ending, page):
+            await _counted(counts, database, partial(_review, memory_id=row["memory_id"]))
     parameters = {**asdict(thresholds), "owner": owner, "ids": None}
     async for page in _pages(database, "promotions.candidates", parameters):
         for name, ids in _by_owner(page).items():
@@ -105,15 +105,32 @@ async def _promote(
     return {"promoted_count": len(rows)}
 
 
-async def _review(transaction: Transaction, *, row: Row) -> dict[str, int]:
-    """End a promotion whose evidence went, or that a person ended."""
+def _ending(row: Row) -> tuple[PromotionState, str] | None:
+    """How a promotion ends, and why: a person ended it, or its evidence went; None if it goes on."""
     if row["channel"] != GLOBAL_CHANNEL:
-        await _end(transaction, row, "undone", "The memory was moved out of `_global`.")
-        return {"undone_count": 1}
+        return "undone", "The memory was moved out of `_global`."
     missed = Thresholds.checked(row["thresholds"]).missed_by(measured_values(row))
     if missed is None or row["status"] != "active" or row["deleted_at"] is not None or row["is_granted"]:
+        return None
+    return "demoted", f"The evidence for its promotion went: {missed}."
+
+
+async def _review(transaction: Transaction, *, memory_id: UUID) -> dict[str, int]:
+    """End a promotion, if it still has to end."""
+    parameters = {"owner": None, "ids": [memory_id], "after": _FIRST_ID, "limit": 1}
+    row = await transaction.first("promotions.promoted", parameters)
+    if row is None or (ending := _ending(row)) is None:
         return {}
-    reason = f"The evidence for its promotion went: {missed}."
+    state, reason = ending
+    if state == "demoted":
+        await _demote(transaction, row, reason)
+    ended = {"owner": row["owner"], "memory_id": memory_id, "state": state, "reason": reason}
+    await transaction.execute("promotions.end", ended)
+    return {f"{state}_count": 1}
+
+
+async def _demote(transaction: Transaction, row: Row, reason: str) -> None:
+    """Move a memory back to its channel."""
     change = MemoryChange(
         row["memory_id"],
         "demote",
@@ -123,13 +140,6 @@ async def _review(transaction: Transaction, *, row: Row) -> dict[str, int]:
     )
     scope = Scope(row["owner"], row["origin_channel"], PROCESS)
     await stage_and_apply(transaction, scope, [change], purpose="demotion", reason=reason)
-    await _end(transaction, row, "demoted", reason)
-    return {"demoted_count": 1}
-
-
-async def _end(transaction: Transaction, row: Row, state: str, reason: str) -> None:
-    parameters = {"owner": row["owner"], "memory_id": row["memory_id"], "state": state, "reason": reason}
-    await transaction.execute("promotions.end", parameters)
 
 
 def _promotion(row: Row) -> MemoryChange:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 
 from mnemic.db.id_arrays import Key
 from mnemic.errors import LanguageModelError
-from mnemic.models.reranking import Reranker, texts_max
+from mnemic.models.reranking import Reranker, points_of, texts_max
 from mnemic.recall.packing import prompt_line
+from mnemic.recall.ranking import score
 from mnemic.recall.selection import RankedCandidate
 from mnemic.recall.stage_timer import StageTimer
 from mnemic.types.memory import MemoryRecord
@@ -34,9 +35,9 @@ async def rerank(
 ) -> Reranked:
     """Order the candidates by the reranker's scores; equal scores keep their order.
 
-    Candidates beyond those that it scores follow in their order, with no higher score. Without a reranker, or
-    if it fails, the order stays. Memories that were erased since they were found have no record and are left
-    out.
+    A reranker may add to recall's own scores instead. Candidates beyond those that it scores follow in their
+    order, with no higher score. Without a reranker, or if it fails, the order stays. Memories that
+    were erased since they were found have no record and are left out.
     """
     present = [candidate for candidate in selected if candidate.key in records]
     if reranker is None or not present:
@@ -48,6 +49,11 @@ async def rerank(
             scores = await reranker.rerank(query, lines)
         except LanguageModelError as error:
             return Reranked(present, (f"The reranker was left out: {error}",))
-    scored = [replace(each, reranked=score) for each, score in zip(present[:most], scores, strict=True)]
-    others = [replace(each, reranked=min(each.score, *scores)) for each in present[most:]]
-    return Reranked([*sorted(scored, key=lambda candidate: -candidate.score), *others])
+    points = points_of(reranker)
+    scored = [
+        replace(each, reranked=given if points is None else score(each.fused + points * given))
+        for each, given in zip(present[:most], scores, strict=True)
+    ]
+    ranked = sorted(scored, key=lambda candidate: -candidate.score)
+    others = [replace(each, reranked=min(each.score, ranked[-1].score)) for each in present[most:]]
+    return Reranked([*ranked, *others])

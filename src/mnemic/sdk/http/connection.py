@@ -222,6 +222,8 @@ def error_from_response(response: httpx.Response) -> MnemicError:
     raised = getattr(errors, str(problem.get("error")), None)
     if raised is errors.TooManyRequestsError:
         return errors.TooManyRequestsError(detail, retry_after_s=_retry_after_s(response) or BACKOFF_MAX_S)
+    if raised is errors.SpendCapError:
+        return errors.SpendCapError(detail)
     if raised is errors.ChangeConflictError:
         return errors.ChangeConflictError(detail, conflicts=_conflicts(problem))
     if raised is errors.OwnerRequiredError:

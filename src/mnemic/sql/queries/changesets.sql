@@ -1,4 +1,8 @@
 -- The change log: changesets and their changes (record/changesets.py). An owner sees and changes only its own.
+--
+-- Without statistics PostgreSQL takes an owner for as selective as an id, and would read all memories of the owner for each
+-- id. So the queries look memories up by their ids (OFFSET 0 keeps the lookup as it is) and compare the owner afterwards;
+-- `owner || ''` cannot use an index by owner.
 
 -- name: add
 -- Records a changeset without changes.
@@ -23,8 +27,12 @@ SELECT
     %(tenant_id)s, %(owner)s, %(changeset_id)s, given."position", given.memory_id, given.kind, given.fields, memories.version,
     given.related_id, given.relationship, given.reason, given.evidence, given.signals
 FROM given
-JOIN state.memories
-    ON memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.memory_id = given.memory_id
+CROSS JOIN LATERAL (
+    SELECT owner, version FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+    OFFSET 0
+) AS memories
+WHERE memories.owner = %(owner)s
 ORDER BY given."position"
 RETURNING memory_id
 
@@ -48,58 +56,80 @@ ORDER BY "position"
 -- name: lock_memories
 -- Memories, locked until the transaction ends, in a fixed order to avoid deadlocks.
 SELECT memory_id FROM state.memories
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
+WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
 ORDER BY memory_id
 FOR UPDATE
 
 -- name: memories
 -- The current states of memories.
 SELECT * FROM state.memory_records
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
+WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
 
 -- name: versions
 -- Some versions of memories; `ids` and `versions` have the same length.
 SELECT history.*
 FROM unnest(%(ids)s::uuid[], %(versions)s::int[]) AS wanted (memory_id, version)
-JOIN state.memory_history AS history
-    ON history.tenant_id = %(tenant_id)s AND history.owner = %(owner)s
-    AND history.memory_id = wanted.memory_id AND history.version = wanted.version
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memory_history
+    WHERE memory_history.tenant_id = %(tenant_id)s
+      AND memory_history.memory_id = wanted.memory_id AND memory_history.version = wanted.version
+    OFFSET 0
+) AS history
+WHERE history.owner = %(owner)s
 
 -- name: twins
 -- Active memories with the same content as memories that shall become active or move to this channel, without those that
 -- the same changeset retires or moves.
 SELECT wanted.memory_id, twin.memory_id AS twin_id
 FROM unnest(%(ids)s::uuid[], %(categories)s::text[], %(channels)s::text[]) AS wanted (memory_id, category, channel)
-JOIN state.memories AS restored
-    ON restored.tenant_id = %(tenant_id)s AND restored.owner = %(owner)s AND restored.memory_id = wanted.memory_id
-JOIN state.memories AS twin
-    ON twin.tenant_id = %(tenant_id)s AND twin.owner = %(owner)s AND twin.memory_id <> wanted.memory_id
-    AND twin.branch IS NOT DISTINCT FROM mnemic.branch_of(%(tenant_id)s, %(owner)s, wanted.channel)
-    AND twin.content_hash = mnemic.content_hash(
-        restored.content, wanted.category, restored.conversation, restored."position", restored.whole_hash,
-        restored.chunk_index
-    )
-WHERE coalesce(restored.chunk_index, 0) = 0 AND twin.status = 'active' AND twin.deleted_at IS NULL
-  AND coalesce(twin.chunk_index, 0) = 0 AND twin.memory_id <> ALL(%(retired_ids)s::uuid[])
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = wanted.memory_id
+    OFFSET 0
+) AS restored
+CROSS JOIN LATERAL (
+    SELECT
+        mnemic.content_hash(
+            restored.content, wanted.category, restored.conversation, restored."position", restored.whole_hash,
+            restored.chunk_index
+        ) AS content_hash,
+        mnemic.branch_of(%(tenant_id)s, %(owner)s, wanted.channel) AS branch
+    OFFSET 0
+) AS same
+CROSS JOIN LATERAL (
+    SELECT memory_id, owner, branch FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.content_hash = same.content_hash
+      AND status = 'active' AND deleted_at IS NULL AND coalesce(memories.chunk_index, 0) = 0
+    OFFSET 0
+) AS twin
+WHERE restored.owner = %(owner)s AND coalesce(restored.chunk_index, 0) = 0
+  AND twin.owner = %(owner)s AND twin.branch IS NOT DISTINCT FROM same.branch
+  AND twin.memory_id <> wanted.memory_id AND twin.memory_id <> ALL(%(retired_ids)s::uuid[])
 
 -- name: dependants
 -- Memories that are recalled no more because one of these replaced them.
 SELECT memory_id, superseded_by AS other_id FROM state.memories
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND superseded_by = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
+WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND superseded_by = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
 UNION
 SELECT memory_id, merged_into FROM state.memories
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
+WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND merged_into = ANY(%(ids)s::uuid[]) AND deleted_at IS NULL
 ORDER BY 1, 2
 
 -- name: same_text
 -- Those of the given pairs of memories that are chunks of one text.
 SELECT DISTINCT one.memory_id, other.memory_id AS other_id
 FROM unnest(%(ids)s::uuid[], %(other_ids)s::uuid[]) AS given (memory_id, other_id)
-JOIN state.memories AS one
-    ON one.tenant_id = %(tenant_id)s AND one.owner = %(owner)s AND one.memory_id = given.memory_id
-JOIN state.memories AS other
-    ON other.tenant_id = %(tenant_id)s AND other.owner = %(owner)s AND other.memory_id = given.other_id
-    AND other.whole_id = one.whole_id
+CROSS JOIN LATERAL (
+    SELECT memory_id, owner, whole_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+    OFFSET 0
+) AS one
+CROSS JOIN LATERAL (
+    SELECT memory_id, owner, whole_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.other_id
+    OFFSET 0
+) AS other
+WHERE one.owner = %(owner)s AND other.owner = %(owner)s AND other.whole_id = one.whole_id
 ORDER BY one.memory_id, other.memory_id
 
 -- name: later_changes
@@ -107,14 +137,24 @@ ORDER BY one.memory_id, other.memory_id
 -- of the same text, if one of the two writes fields that chunks share.
 SELECT DISTINCT changed.memory_id, later.changeset_id
 FROM state.memory_changes AS given
-JOIN state.memories AS changed
-    ON changed.tenant_id = %(tenant_id)s AND changed.owner = %(owner)s AND changed.memory_id = given.memory_id
-JOIN state.memories AS part
-    ON part.tenant_id = %(tenant_id)s AND part.owner = %(owner)s
-    AND (part.memory_id = changed.memory_id OR (changed.whole_id IS NOT NULL AND part.whole_id = changed.whole_id))
-JOIN state.memory_changes AS later
-    ON later.tenant_id = %(tenant_id)s AND later.owner = %(owner)s AND later.memory_id = part.memory_id
-WHERE given.tenant_id = %(tenant_id)s AND given.owner = %(owner)s AND given.change_id = ANY(%(change_ids)s::uuid[])
+CROSS JOIN LATERAL (
+    SELECT memory_id, whole_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+    OFFSET 0
+) AS changed
+CROSS JOIN LATERAL (
+    SELECT changed.memory_id
+    UNION
+    SELECT memories.memory_id FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.whole_id = changed.whole_id
+) AS part
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memory_changes
+    WHERE memory_changes.tenant_id = %(tenant_id)s AND memory_changes.memory_id = part.memory_id
+    OFFSET 0
+) AS later
+WHERE given.tenant_id = %(tenant_id)s AND given.owner || '' = %(owner)s AND given.change_id = ANY(%(change_ids)s::uuid[])
+  AND later.owner = %(owner)s
   AND given.version_after <> given.version_before
   AND later.state = 'applied' AND later.version_after <> later.version_before
   AND (later.applied_at, later."position") > (given.applied_at, given."position")
@@ -227,8 +267,11 @@ SELECT
     change."position", change.change_id, change.memory_id, change.kind, change.state, change.fields, change.version_before,
     change.related_id, change.relationship, change.reason, change.evidence, change.signals, memories.content
 FROM state.memory_changes AS change
-JOIN state.memories
-    ON memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.memory_id = change.memory_id
+CROSS JOIN LATERAL (
+    SELECT content FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = change.memory_id
+    OFFSET 0
+) AS memories
 WHERE change.tenant_id = %(tenant_id)s AND change.owner = %(owner)s AND change.changeset_id = %(changeset_id)s
   AND change."position" > coalesce(%(after)s::int, -1)
 ORDER BY change."position"
@@ -237,4 +280,4 @@ LIMIT %(limit)s
 -- name: contents
 -- The contents of memories.
 SELECT memory_id, content FROM state.memories
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])
+WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND memory_id = ANY(%(ids)s::uuid[])

@@ -78,7 +78,7 @@ ORDER BY "position", chunk_index
 
 -- name: due_notes
 -- Notes and chunks of documents outside of branches that were not read, in the order of their keys, after the given one. Of
--- each document only the first chunks are read.
+-- each document only the first chunks are read. Goals and strategies state nothing about anybody.
 SELECT memories.memory_id, memories.owner, memories.channel, memories.content AS text, memories.role, memories.name,
     coalesce(memories.at, memories.created_at) AS at, NULL::int AS "position", memories.provenance,
     memories.category = 'reference' OR chunks.memory_id IS NOT NULL AS is_document, false AS is_read
@@ -94,6 +94,14 @@ WHERE memories.tenant_id = %(tenant_id)s
   AND memories.conversation IS NULL AND memories.source IN ('user_provided', 'imported')
   AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
   AND coalesce(chunks.chunk_index, memories.chunk_index, 0) < %(chunks_max)s
+  AND NOT EXISTS (
+      SELECT FROM state.goals
+      WHERE goals.tenant_id = %(tenant_id)s AND goals.memory_id = memories.memory_id
+  )
+  AND NOT EXISTS (
+      SELECT FROM state.strategies
+      WHERE strategies.tenant_id = %(tenant_id)s AND strategies.memory_id = memories.memory_id
+  )
   AND NOT EXISTS (
       SELECT FROM state.extraction_runs AS runs
       WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id

@@ -1,4 +1,5 @@
--- The curator: candidates with what their signals need, policies, and how far it has read (curation/).
+-- The curator: candidates with what their signals need, policies, and how far it has read (curation/). Memories are looked up
+-- by their ids, and their owners compared afterwards: see changesets.sql.
 
 -- name: cursor
 -- The last memory of the owner that the curator has read, and how many changes wait for a decision.
@@ -25,6 +26,7 @@ ON CONFLICT (tenant_id, owner) DO UPDATE SET after_id = excluded.after_id, read_
 -- parts of longer texts or memories of branches. Each with its age and how long it was not used, by the clock of retention; the memory that outdates
 -- it most certainly; active memories that it contradicts or resembles; and proposals that must not be made again: open ones
 -- by their kind, rejected and undone ones of an unchanged memory also by the memory that would replace it.
+WITH clock AS MATERIALIZED (SELECT mnemic.retention_time() AS now)
 SELECT
     records.*,
     extract(epoch FROM clock.now - records.created_at) / 86400 AS age_days,
@@ -34,14 +36,20 @@ SELECT
     )) / 86400 AS unused_days,
     marked.newer_id, marked.certainty,
     ARRAY(
-        SELECT DISTINCT rival.memory_id
-        FROM state.memory_relationships AS edge
-        JOIN state.memories AS rival
-            ON rival.tenant_id = %(tenant_id)s AND rival.owner = %(owner)s
-            AND rival.memory_id = CASE WHEN edge.from_id = records.memory_id THEN edge.to_id ELSE edge.from_id END
-        WHERE edge.tenant_id = %(tenant_id)s AND edge.kind = 'contradicts'
-          AND (edge.from_id = records.memory_id OR edge.to_id = records.memory_id)
-          AND rival.status = 'active' AND rival.deleted_at IS NULL
+        SELECT rival.memory_id
+        FROM (
+            SELECT to_id AS other_id FROM state.memory_relationships
+            WHERE tenant_id = %(tenant_id)s AND from_id = records.memory_id AND kind = 'contradicts'
+            UNION
+            SELECT from_id FROM state.memory_relationships
+            WHERE tenant_id = %(tenant_id)s AND to_id = records.memory_id AND kind = 'contradicts'
+        ) AS edge
+        CROSS JOIN LATERAL (
+            SELECT memory_id, owner, status, deleted_at FROM state.memories
+            WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = edge.other_id
+            OFFSET 0
+        ) AS rival
+        WHERE rival.owner = %(owner)s AND rival.status = 'active' AND rival.deleted_at IS NULL
         LIMIT %(others_most)s
     ) AS rival_ids,
     near.like_ids, near.similarities,
@@ -65,14 +73,18 @@ SELECT
           )
     ) AS decided
 FROM state.memory_records AS records
-CROSS JOIN (SELECT mnemic.retention_time() AS now) AS clock
+CROSS JOIN clock
 LEFT JOIN LATERAL (
     SELECT mark.newer_id, mark.certainty
     FROM state.outdated_memories AS mark
-    JOIN state.memories AS newer
-        ON newer.tenant_id = %(tenant_id)s AND newer.owner = %(owner)s AND newer.memory_id = mark.newer_id
+    CROSS JOIN LATERAL (
+        SELECT owner, status, deleted_at, channel FROM state.memories
+        WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = mark.newer_id
+        OFFSET 0
+    ) AS newer
     WHERE mark.tenant_id = %(tenant_id)s AND mark.older_id = records.memory_id AND mark.decision <> 'current'
-      AND newer.status = 'active' AND newer.deleted_at IS NULL AND newer.channel = records.channel
+      AND newer.owner = %(owner)s AND newer.status = 'active' AND newer.deleted_at IS NULL
+      AND newer.channel = records.channel
     ORDER BY mark.certainty DESC, mark.newer_id DESC
     LIMIT 1
 ) AS marked ON true
@@ -89,10 +101,14 @@ CROSS JOIN LATERAL (
             SELECT memory_id, similarity FROM state.near_duplicates
             WHERE tenant_id = %(tenant_id)s AND like_id = records.memory_id AND decision <> 'distinct'
         ) AS pair
-        JOIN state.memories AS alike
-            ON alike.tenant_id = %(tenant_id)s AND alike.owner = %(owner)s AND alike.memory_id = pair.other_id
-        WHERE alike.status = 'active' AND alike.deleted_at IS NULL AND alike.channel = records.channel
-          AND alike.category = records.category AND alike.conversation IS NULL AND alike.whole_id IS NULL
+        CROSS JOIN LATERAL (
+            SELECT memory_id, owner, status, deleted_at, channel, category, conversation, whole_id FROM state.memories
+            WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = pair.other_id
+            OFFSET 0
+        ) AS alike
+        WHERE alike.owner = %(owner)s AND alike.status = 'active' AND alike.deleted_at IS NULL
+          AND alike.channel = records.channel AND alike.category = records.category
+          AND alike.conversation IS NULL AND alike.whole_id IS NULL
         ORDER BY pair.similarity DESC, alike.memory_id
         LIMIT %(others_most)s
     ) AS found
@@ -109,14 +125,17 @@ LIMIT %(limit)s
 -- Which of these memories still have the version that the curator has read, and no open proposal of the same kind.
 SELECT DISTINCT wanted.memory_id
 FROM unnest(%(ids)s::uuid[], %(versions)s::int[], %(kinds)s::text[]) AS wanted (memory_id, version, kind)
-JOIN state.memories
-    ON memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memories.memory_id = wanted.memory_id
-    AND memories.version = wanted.version
-WHERE NOT EXISTS (
-    SELECT FROM state.memory_changes AS change
-    WHERE change.tenant_id = %(tenant_id)s AND change.memory_id = wanted.memory_id AND change.kind = wanted.kind
-      AND change.state IN ('staged', 'approved')
-)
+CROSS JOIN LATERAL (
+    SELECT owner, version FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = wanted.memory_id
+    OFFSET 0
+) AS memories
+WHERE memories.owner = %(owner)s AND memories.version = wanted.version
+  AND NOT EXISTS (
+      SELECT FROM state.memory_changes AS change
+      WHERE change.tenant_id = %(tenant_id)s AND change.memory_id = wanted.memory_id AND change.kind = wanted.kind
+        AND change.state IN ('staged', 'approved')
+  )
 
 -- name: next_owner
 -- The next owner with memories, in the order of their names.

@@ -30,13 +30,31 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND memory_id = %(goal_id)
 
 -- name: list
 -- Goals in the order in which they are due: by deadline, then the most urgent, then the oldest; a page at a time.
--- `stored_statuses` are those that `statuses` may be computed from, which the index goals_open finds. Without channels, goals
--- outside of branches.
+-- `stored_statuses` are those that `statuses` may be computed from, which the index goals_open finds. A branch has the goals
+-- that its parents had at the fork, unless it hides them. Without channels,
+-- goals outside of branches.
+WITH past AS MATERIALIZED (
+    SELECT viewed.branch, parents.channel, parents.known_at
+    FROM mnemic.branch_view(%(tenant_id)s, %(owner)s, %(channels)s) AS viewed,
+        unnest(viewed.past_channels, viewed.past_times) AS parents (channel, known_at)
+)
 SELECT * FROM state.goal_records
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s
   AND stored_status = ANY (%(stored_statuses)s) AND status = ANY (%(statuses)s)
-  AND CASE WHEN %(channels)s::text[] IS NOT NULL THEN channel = ANY (%(channels)s)
-      ELSE mnemic.branch_of(%(tenant_id)s, %(owner)s, channel) IS NULL END
+  AND (
+      CASE WHEN %(channels)s::text[] IS NOT NULL THEN channel = ANY (%(channels)s)
+          ELSE mnemic.branch_of(%(tenant_id)s, %(owner)s, channel) IS NULL END
+      OR EXISTS (
+          SELECT FROM past
+          WHERE past.channel = goal_records.channel AND goal_records.created_at <= past.known_at
+            AND NOT EXISTS (
+                SELECT FROM state.branch_tombstones AS hidden
+                WHERE hidden.tenant_id = %(tenant_id)s AND hidden.owner = %(owner)s
+                  AND hidden.channel = past.branch AND hidden.memory_id = goal_records.goal_id
+                  AND hidden.shown_at IS NULL
+            )
+      )
+  )
   AND (%(due_before)s::timestamptz IS NULL OR deadline < %(due_before)s)
   AND (%(parent_id)s::uuid IS NULL OR parent_id = %(parent_id)s)
   AND (

@@ -18,13 +18,13 @@ FOR UPDATE SKIP LOCKED
 
 -- name: faint
 -- Locks some memories of low salience that were not used for long; of a long text its first chunk, if all its chunks qualify.
--- Never anchored ones, turns or documents, nor memories whose archiving was undone. The limit of salience is that of the
+-- Never anchored ones, turns, documents or goals, nor memories whose archiving was undone. The limit of salience is that of the
 -- index memories_faint.
 SELECT faint.memory_id, faint.owner, coalesce(faint.chunk_count, 1) AS memory_count
 FROM state.memories AS faint
 WHERE faint.tenant_id = %(tenant_id)s
   AND salience < 0.1 AND NOT anchored AND status = 'active' AND deleted_at IS NULL
-  AND conversation IS NULL AND category NOT IN ('episodic', 'reference') AND coalesce(chunk_index, 0) = 0
+  AND conversation IS NULL AND category NOT IN ('episodic', 'reference', 'prospective') AND coalesce(chunk_index, 0) = 0
   AND coalesce(
       greatest(
           (SELECT last_retrieved_at FROM state.recall_counts

@@ -2,7 +2,7 @@
 -- speaks for a memory is in the view state.promotion_evidence.
 
 -- name: candidates
--- Memories that reach all thresholds, in the order of their ids, a page at a time; or those among `ids`. Not turns, chunks of
+-- Memories that reach all thresholds, in the order of their ids, a page at a time; or those among `ids`. Not turns, goals, chunks of
 -- long texts, memories that end, are outdated or are in a branch, or whose promotion a person has undone. A grant that names
 -- their channel or `_global` keeps them where they are: promotion must not change who may read a memory. Only memories that
 -- were used have a row in state.recall_counts, so the others are never read.
@@ -17,6 +17,7 @@ WHERE counts.tenant_id = %(tenant_id)s AND counts.memory_id > %(after)s
   AND (%(owner)s::text IS NULL OR memories.owner = %(owner)s)
   AND memories.channel <> '_global' AND memories.branch IS NULL AND memories.conversation IS NULL
   AND memories.whole_id IS NULL
+  AND memories.category <> 'prospective'
   AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.expires_at IS NULL
   AND (memories.valid_to IS NULL OR memories.valid_to > now())
   AND memories.confidence >= %(confidence)s::real
@@ -51,8 +52,8 @@ SET state = 'promoted', origin_channel = excluded.origin_channel, thresholds = e
     ended_at = NULL, ending_reason = NULL
 
 -- name: promoted
--- Memories that are promoted, with the thresholds of then and what speaks for them now, a page at a time; or one of them,
--- locked. `is_granted` says whether a grant names the channel that the memory came from.
+-- Memories that are promoted, with the thresholds of then and what speaks for them now, a page at a time; or those among
+-- `ids`. `is_granted` says whether a grant names the channel that the memory came from.
 SELECT promotions.memory_id, promotions.owner, promotions.origin_channel, promotions.thresholds, evidence.channel,
     evidence.status, evidence.deleted_at, evidence.confidence, evidence.uses, evidence.conversations, evidence.usefulness,
     EXISTS (
@@ -65,6 +66,7 @@ FROM state.promotions
 JOIN state.promotion_evidence AS evidence
     ON evidence.tenant_id = %(tenant_id)s AND evidence.memory_id = promotions.memory_id
 WHERE promotions.tenant_id = %(tenant_id)s AND promotions.state = 'promoted' AND promotions.memory_id > %(after)s
+  AND (%(ids)s::uuid[] IS NULL OR promotions.memory_id = ANY(%(ids)s::uuid[]))
   AND (%(owner)s::text IS NULL OR promotions.owner = %(owner)s)
 ORDER BY promotions.memory_id
 LIMIT %(limit)s

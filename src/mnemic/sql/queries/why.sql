@@ -1,4 +1,5 @@
--- What a memory rests on, what it replaced and what replaced it (record/why.py). Only memories of the owner are read.
+-- What a memory rests on, what it replaced and what replaced it (record/why.py). Only memories of the owner are read. They are
+-- looked up by their ids, and their owners compared afterwards: see changesets.sql.
 
 -- name: statement
 -- What extraction understood, if the memory is a statement.
@@ -22,8 +23,12 @@ FROM (
     ) AS pairs
     GROUP BY pairs.memory_id, pairs.source_id
 ) AS found
-JOIN state.memories AS source
-    ON source.tenant_id = %(tenant_id)s AND source.owner = %(owner)s AND source.memory_id = found.source_id
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = found.source_id
+    OFFSET 0
+) AS source
+WHERE source.owner = %(owner)s
 ORDER BY coalesce(source.at, source.created_at), source.memory_id, found.memory_id
 LIMIT %(limit)s
 
@@ -34,10 +39,10 @@ SELECT
     change.change_reason AS reason, change.changed_by, change.recorded_at AS replaced_at
 FROM (
     SELECT memory_id, content, superseded_by, merged_into FROM state.memories
-    WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND superseded_by = %(memory_id)s
+    WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND superseded_by = %(memory_id)s
     UNION
     SELECT memory_id, content, superseded_by, merged_into FROM state.memories
-    WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND merged_into = %(memory_id)s
+    WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND merged_into = %(memory_id)s
 ) AS old
 CROSS JOIN LATERAL (
     SELECT history.change_reason, history.changed_by, history.recorded_at
@@ -55,10 +60,16 @@ LIMIT %(limit)s
 SELECT
     new.memory_id, new.content, CASE WHEN old.superseded_by = new.memory_id THEN 'superseded' ELSE 'merged' END AS how,
     change.change_reason AS reason, change.changed_by, change.recorded_at AS replaced_at
-FROM state.memories AS old
-JOIN state.memories AS new
-    ON new.tenant_id = %(tenant_id)s AND new.owner = %(owner)s
-    AND new.memory_id = coalesce(old.superseded_by, old.merged_into)
+FROM (
+    SELECT memory_id, superseded_by, coalesce(superseded_by, merged_into) AS next_id FROM state.memories
+    WHERE tenant_id = %(tenant_id)s AND owner || '' = %(owner)s AND memory_id = %(memory_id)s
+    OFFSET 0
+) AS old
+CROSS JOIN LATERAL (
+    SELECT memory_id, owner, content FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = old.next_id
+    OFFSET 0
+) AS new
 CROSS JOIN LATERAL (
     SELECT history.change_reason, history.changed_by, history.recorded_at
     FROM state.memory_history AS history
@@ -67,18 +78,24 @@ CROSS JOIN LATERAL (
     ORDER BY history.version
     LIMIT 1
 ) AS change
-WHERE old.tenant_id = %(tenant_id)s AND old.owner = %(owner)s AND old.memory_id = %(memory_id)s
+WHERE new.owner = %(owner)s
 
 -- name: contradicted_by
 -- Active memories that contradict this one, or that it contradicts.
-SELECT DISTINCT rival.memory_id
-FROM state.memory_relationships AS edge
-JOIN state.memories AS rival
-    ON rival.tenant_id = %(tenant_id)s AND rival.owner = %(owner)s
-    AND rival.memory_id = CASE WHEN edge.from_id = %(memory_id)s THEN edge.to_id ELSE edge.from_id END
-WHERE edge.tenant_id = %(tenant_id)s AND edge.kind = 'contradicts'
-  AND (edge.from_id = %(memory_id)s OR edge.to_id = %(memory_id)s)
-  AND rival.status = 'active' AND rival.deleted_at IS NULL
+SELECT rival.memory_id
+FROM (
+    SELECT to_id AS other_id FROM state.memory_relationships
+    WHERE tenant_id = %(tenant_id)s AND from_id = %(memory_id)s AND kind = 'contradicts'
+    UNION
+    SELECT from_id FROM state.memory_relationships
+    WHERE tenant_id = %(tenant_id)s AND to_id = %(memory_id)s AND kind = 'contradicts'
+) AS edge
+CROSS JOIN LATERAL (
+    SELECT memory_id, owner, status, deleted_at FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = edge.other_id
+    OFFSET 0
+) AS rival
+WHERE rival.owner = %(owner)s AND rival.status = 'active' AND rival.deleted_at IS NULL
 ORDER BY rival.memory_id
 LIMIT %(limit)s
 

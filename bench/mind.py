@@ -26,6 +26,7 @@ from bench.mind_data import read_conflicts
 from bench.mind_halumem import measure_halumem, read_halumem
 from bench.mind_idle import measure_idle
 from bench.mind_report import MindResults, report_lines, show
+from bench.mind_undo import measure_undo
 from bench.mind_unrelated import measure_unrelated
 from bench.quality import STATEMENT_TIMEOUT_S, Bench
 from bench.report import as_json
@@ -130,6 +131,11 @@ async def _halumem(run: MindRun) -> None:
     run.results.halumem = await measure_halumem(run.memory, read_halumem(run.data))
 
 
+async def _undo(run: MindRun) -> None:
+    conflicts = next(each for each in read_conflicts(run.data) if each.is_single_hop)
+    run.results.undo = await measure_undo(run.memory, conflicts)
+
+
 async def _idle(run: MindRun) -> None:
     bench = Bench(run.memory, run.engine, run.data_dir, Console(stderr=True))
     run.results.idle = await measure_idle(bench, [load(SOURCES[name], run.data) for name in IDLE_SETS])
@@ -144,6 +150,7 @@ PARTS: dict[str, Callable[[MindRun], Awaitable[None]]] = {
     "small": _small,
     "halumem": _halumem,
     "unrelated": _unrelated,
+    "undo": _undo,
     "idle": _idle,
 }
 """The parts that a user chooses; each adds to the results."""

@@ -20,9 +20,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from bench.datasets import read_file
 from mnemic import AsyncMemory
+from mnemic.extraction.protocol import SourceText
+from mnemic.extraction.rules import propose
 from mnemic.text_analysis.statement_words import STATEMENT_STOPWORDS
 from mnemic.text_analysis.statements import stem
 from mnemic.types.memory import MemoryRecord
@@ -70,7 +73,10 @@ class HaluMemUser:
 
 @dataclass
 class HaluMemResult:
-    """Sums over all users; `python_s` is the CPU time of this process while consolidating."""
+    """Sums over all users.
+
+    `python_s` is the CPU time of this process while consolidating, `rules_s` that of the rules alone.
+    """
 
     user_count: int = 0
     turn_count: int = 0
@@ -87,6 +93,7 @@ class HaluMemResult:
     useful_count: int = 0
     stored_again_count: int = 0
     python_s: float = 0.0
+    rules_s: float = 0.0
 
 
 def read_halumem(folder: Path, *, sessions_max: int | None = None) -> Iterator[HaluMemUser]:
@@ -151,12 +158,25 @@ async def measure_halumem(memory: AsyncMemory, users: Iterable[HaluMemUser]) -> 
         began_s = time.process_time()
         await memory.consolidate(owner=user.name)
         result.python_s += time.process_time() - began_s
+        result.rules_s += _time_of_rules(user)
         records = await _records(memory, user.name)
-        _count(result, user, [each for each in records if each.source == "extracted"])
+        _count(result, user, [each for each in records if each.source in ("extracted", "inferred")])
         await memory.retain_many(user.items, owner=user.name)
         await memory.consolidate(owner=user.name)
         result.stored_again_count += len(await _records(memory, user.name)) - len(records)
     return result
+
+
+def _time_of_rules(user: HaluMemUser) -> float:
+    """CPU time in which the rules alone read all turns, in seconds."""
+    sources = [
+        SourceText(uuid4(), item["content"], item["role"], item["name"], item["at"], position)
+        for position, item in enumerate(user.items)
+    ]
+    began_s = time.process_time()
+    for source in sources:
+        propose(source)
+    return time.process_time() - began_s
 
 
 def _count(result: HaluMemResult, user: HaluMemUser, statements: Sequence[MemoryRecord]) -> None:

@@ -9,6 +9,7 @@ from rich.table import Table
 from bench.mind_conflicts import ConflictResult
 from bench.mind_halumem import HaluMemResult
 from bench.mind_idle import IdleResult
+from bench.mind_undo import UndoResult
 from bench.mind_unrelated import UnrelatedResult
 from bench.report import ReportLine, report_table, table_of
 from bench.stores_metrics import KindResult
@@ -19,6 +20,7 @@ STALE_TARGET = 0.01
 UPDATE_TARGET = HIT_TARGETS["small", "update"][1]
 PLANTED_TARGET = 0.03
 IDLE_TARGET = 0.002
+RULES_TARGET = 2_000
 
 
 @dataclass
@@ -29,6 +31,7 @@ class MindResults:
     small: KindResult | None = None
     halumem: HaluMemResult | None = None
     unrelated: UnrelatedResult | None = None
+    undo: UndoResult | None = None
     idle: IdleResult | None = None
 
     def measured(self) -> dict[str, object]:
@@ -42,6 +45,7 @@ def report_lines(results: MindResults) -> list[ReportLine]:
     lines += _small_lines(results.small) if results.small is not None else ()
     lines += _halumem_lines(results.halumem) if results.halumem is not None else ()
     lines += _unrelated_lines(results.unrelated) if results.unrelated is not None else ()
+    lines += _undo_lines(results.undo) if results.undo is not None else ()
     lines += _idle_lines(results.idle) if results.idle is not None else ()
     return lines
 
@@ -93,6 +97,11 @@ def _halumem_lines(result: HaluMemResult) -> Iterator[ReportLine]:
         yield ReportLine("HaluMem, statements that cover a gold memory", f"{useful:.1%} {of}")
     again = result.stored_again_count
     yield ReportLine("HaluMem, stored again by a second run", f"{again:,}", "0", again == 0)
+    if result.rules_s:
+        speed = result.turn_count / result.rules_s
+        what = "HaluMem, turns per second of CPU time, rules alone"
+        target = f"≥ {RULES_TARGET:,}"
+        yield ReportLine(what, f"{speed:,.0f}", target, speed >= RULES_TARGET)
     if result.python_s:
         speed = result.turn_count / result.python_s
         yield ReportLine("HaluMem, turns consolidated per second of CPU time in Python", f"{speed:,.0f}")
@@ -104,6 +113,14 @@ def _unrelated_lines(result: UnrelatedResult) -> Iterator[ReportLine]:
     yield ReportLine("unrelated facts with a weak mark, hard pairs", f"{len(result.weak):,} {of}")
     again = result.stored_again_count
     yield ReportLine("hard pairs, stored again by a second run", f"{again:,}", "0", again == 0)
+
+
+def _undo_lines(result: UndoResult) -> Iterator[ReportLine]:
+    for what, seconds in (("applied", result.apply_s), ("undone", result.undo_s)):
+        each_ms = 1_000 * seconds / max(result.change_count, 1)
+        yield ReportLine(f"changeset of {result.change_count:,} changes {what}", f"{each_ms:.2f} ms a change")
+    changed, of = result.changed_answer_count, f"of {result.question_count}"
+    yield ReportLine("answers that differ after undoing it", f"{changed} {of}", "0", changed == 0)
 
 
 def _idle_lines(result: IdleResult) -> Iterator[ReportLine]:

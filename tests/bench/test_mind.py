@@ -1,6 +1,7 @@
 """The parts of bench-mind on tiny data, on a real server."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bench.mind_data import ConflictQuestion, ConflictSet
 from bench.mind_halumem import HaluMemResult
 from bench.mind_idle import measure_idle
 from bench.mind_report import MindResults, report_lines, show
+from bench.mind_undo import measure_undo
 from bench.mind_unrelated import UnrelatedResult, measure_unrelated
 from bench.quality import Bench
 from bench.stores_metrics import KindResult
@@ -46,6 +48,7 @@ async def test_conflicts_and_hard_pairs_go_through_the_public_api(mind_folder: P
     async with AsyncMemory(data_dir=mind_folder, embedder=HashedWords()) as memory:
         conflicts = await measure_conflicts(memory, CONFLICTS)
         unrelated = await measure_unrelated(memory, pair_count=60)
+        undone = await measure_undo(memory, replace(CONFLICTS, name="sh_undone"))
     assert (conflicts.first_at_once, conflicts.first, conflicts.stale, conflicts.stale_at_once) == (
         1,
         1,
@@ -54,7 +57,8 @@ async def test_conflicts_and_hard_pairs_go_through_the_public_api(mind_folder: P
     )
     assert (conflicts.outdated_count, conflicts.stored_again_count) == (1, 0)
     assert unrelated == UnrelatedResult(pair_count=60)
-    results = MindResults(conflicts=[conflicts], unrelated=unrelated)
+    assert (undone.change_count, undone.question_count, undone.changed_answer_count) == (1, 1, 0)
+    results = MindResults(conflicts=[conflicts], unrelated=unrelated, undo=undone)
     lines = report_lines(results)
     assert all(line.met is not False for line in lines)
     show(Console(quiet=True), results, lines)

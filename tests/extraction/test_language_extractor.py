@@ -164,6 +164,21 @@ async def test_facts_about_turns_that_were_not_shown_are_ignored() -> None:
     assert len(await proposals_of(model, turn("I live in Oslo"))) == 1
 
 
+async def test_a_wrong_number_of_a_turn_is_corrected_by_the_quotation() -> None:
+    sources = [turn("Hello there"), turn("I live in Oslo"), turn("I live in Bath"), turn("I live in Bath")]
+    for number, quotation, expected in (
+        (1, "I live in Oslo", 1),
+        (2, "I live in  OSLO", 1),
+        (4, "I live in Bath", 3),
+        (1, "I live in Bath", 0),
+        (1, "I live in Rome", 0),
+        (1, "", 0),
+    ):
+        given = {**fact(number, "some words"), "quotation": quotation}
+        (proposal,) = await proposals_of(FactsModel([given]), *sources)
+        assert proposal.source_id == sources[expected].memory_id
+
+
 async def test_a_huge_answer_is_cut() -> None:
     facts = [fact(1, "I live in Oslo", value="v" * 5_000, entities=["e"] * 50)] * 2 * FACTS_MAX
     proposals = await proposals_of(FactsModel(facts), turn("I live in Oslo"))

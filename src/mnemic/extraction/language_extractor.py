@@ -20,6 +20,7 @@ from uuid import UUID
 from pydantic import BaseModel, Field
 
 from mnemic.extraction.attributes import attribute_name
+from mnemic.extraction.checking import folded
 from mnemic.extraction.protocol import KnownStatement, ProposedStatement, SourceText
 from mnemic.extraction.speakers import self_name
 from mnemic.models.language import LanguageModel, usable_text
@@ -157,7 +158,15 @@ class _Batch:
         """The facts about turns that were shown, as proposals."""
         for fact in islice(answer.facts, FACTS_MAX):
             if 1 <= fact.turn <= len(self.sources):
-                yield self._proposal(fact, self.sources[fact.turn - 1])
+                yield self._proposal(fact, self._quoted(fact))
+
+    def _quoted(self, fact: _Fact) -> SourceText:
+        """The named turn; if the quotation stands in one other turn only, that one: models miscount."""
+        named, quotation = self.sources[fact.turn - 1], folded(fact.quotation)
+        if quotation in folded(named.text):
+            return named
+        others = [source for source in self.sources if quotation and quotation in folded(source.text)]
+        return others[0] if len(others) == 1 else named
 
     def _proposal(self, fact: _Fact, source: SourceText) -> ProposedStatement:
         replaces = self._replaced(fact.replaces)

@@ -26,6 +26,7 @@ def derived_part(pool: CandidatePool) -> Floats:
     part = np.zeros(len(pool))
     for index, (row, place) in enumerate(pool.origins):
         if row["source"][place] == "extracted":
-            is_summary = _WRITTEN_TAG in (row["tags"][place] or "")
-            part[index] = -SUMMARY_HANDICAP if is_summary else -STATEMENT_HANDICAP
+            part[index] = -STATEMENT_HANDICAP
+        elif row["source"][place] == "inferred" and _WRITTEN_TAG in (row["tags"][place] or ""):
+            part[index] = -SUMMARY_HANDICAP
     return part

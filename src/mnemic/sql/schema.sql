@@ -268,7 +268,7 @@ BEGIN
         -- Ranking needs the tags of summaries, even of long ones.
         array_agg(
             CASE
-                WHEN (found.comes_along OR found.source = 'extracted') AND found.tags <> '{}' THEN to_json(found.tags)::text
+                WHEN (found.comes_along OR found.source = 'inferred') AND found.tags <> '{}' THEN to_json(found.tags)::text
             END
         ),
         array_agg(CASE WHEN found.comes_along AND found.metadata <> '{}' THEN found.metadata::text END),

@@ -2,8 +2,8 @@
 
 A sentence scores by the frequency of its content words in the conversation (the stems that several turns
 share weigh most), and by names and numbers. Only what people say is quoted: what assistants say about their
-users is often wrong. Sentences are chosen one by one, and words that were covered already count little, so that the summary
-does not repeat itself.
+users is often wrong. Sentences are chosen one by one, and words that were covered already count little, so
+that the summary does not repeat itself.
 """
 
 import math

@@ -30,6 +30,8 @@ from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
 BATCH_SOURCES = 60
 """Sources that are read and committed together."""
 PAGE_CONVERSATIONS = 100
+PAGE_NOTES = 600
+"""Notes that one query reads: it sorts all that are due."""
 DOCUMENT_CHUNKS_MAX = 200
 """Chunks at the beginning of a document that are read."""
 PROCESS = "consolidation"
@@ -154,15 +156,17 @@ async def _due_notes(core: Core, wanted: Wanted) -> AsyncIterator[tuple[Scope, S
             "after_owner": after[0],
             "after_id": after[1],
             "chunks_max": DOCUMENT_CHUNKS_MAX,
-            "limit": BATCH_SOURCES,
+            "limit": PAGE_NOTES,
         }
         async with core.storage.tenant_database.transaction() as transaction:
-            rows = await transaction.rows("consolidation.due_notes", parameters)
+            rows = await transaction.rows_unprepared("consolidation.due_notes", parameters)
         if not rows:
             return
         ordered = sorted(rows, key=lambda row: (row["owner"], row["channel"]))
         for (owner, channel), group in groupby(ordered, key=lambda row: (row["owner"], row["channel"])):
-            yield Scope(owner, channel, PROCESS), list(group)
+            notes = list(group)
+            for start in range(0, len(notes), BATCH_SOURCES):
+                yield Scope(owner, channel, PROCESS), notes[start : start + BATCH_SOURCES]
         after = (rows[-1]["owner"], rows[-1]["memory_id"])
 
 

@@ -6,9 +6,9 @@
 For every class `AsyncXxx` it generates a class `Xxx` with the same public methods, signatures and docstrings.
 Each method passes its coroutine to the portal; async iterators become iterators; a method that returns
 another `AsyncXxx` returns the generated class. `AsyncMemory.__init__` becomes a constructor that returns an
-open memory. The decorator `routed` is left out. Only methods and properties in the body of a class are
-translated, not attributes that `__init__` sets nor inherited members. What cannot be translated is an error
-here; mypy checks the generated file like every other file.
+open memory. The decorator `routed` is left out. Methods and properties in the body of a class are translated,
+and those of a base class in these files whose name does not begin with Async; attributes that `__init__` sets
+are not. What cannot be translated is an error here; mypy checks the generated file like every other file.
 """
 
 import ast
@@ -54,7 +54,7 @@ class CannotTranslateError(Exception):
 
 
 def main(arguments: Sequence[str]) -> int:
-    paths = [SDK / "memory.py", *sorted((SDK / "groups").glob("*.py"))]
+    paths = [SDK / "memory.py", SDK / "call_groups.py", *sorted((SDK / "groups").glob("*.py"))]
     wanted = generate({module_name(path): path.read_text("utf-8") for path in paths})
     present = TARGET.read_text("utf-8") if TARGET.exists() else ""
     name = str(TARGET.relative_to(ROOT))
@@ -77,11 +77,20 @@ def module_name(path: Path) -> str:
 def generate(sources: Mapping[str, str]) -> str:
     """The text of the facade for some modules, given as a mapping of full name to source."""
     trees = {module: ast.parse(text) for module, text in sources.items()}
-    classes = [node for tree in trees.values() for node in tree.body if is_async_class(node)]
+    nodes = [node for tree in trees.values() for node in tree.body]
+    plain = {node.name: node for node in nodes if isinstance(node, ast.ClassDef) and not is_async_class(node)}
+    classes = [with_inherited(node, plain) for node in nodes if is_async_class(node)]
     translator = Translator(frozenset(node.name for node in classes))
     facades = [ast.unparse(translator.facade(node)) for node in classes]
     public = f"__all__ = {sorted(translator.sync_name(name) for name in translator.names)!r}"
     return tidy("\n\n".join([HEADER, imports_of(trees), public, *facades]))
+
+
+def with_inherited(node: ast.ClassDef, plain: Mapping[str, ast.ClassDef]) -> ast.ClassDef:
+    """The class with the methods of its base classes among `plain`."""
+    bases = [plain[name] for name in map(ast.unparse, node.bases) if name in plain]
+    node.body += [item for base in bases for item in base.body if isinstance(item, Method)]
+    return node
 
 
 def is_async_class(node: ast.stmt) -> TypeGuard[ast.ClassDef]:

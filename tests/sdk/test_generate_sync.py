@@ -219,11 +219,17 @@ def test_inheritance_between_async_classes_is_an_error() -> None:
         generate_sync.generate({"sample": "class AsyncA: ...\nclass AsyncB(AsyncA): ..."})
 
 
+def test_methods_of_a_plain_base_class_are_translated() -> None:
+    source = "class Calls:\n    async def ping(self) -> None: ...\nclass AsyncA(Calls): ..."
+    assert "def ping(self) -> None:" in generate_sync.generate({"sample": source})
+
+
 def test_the_check_fails_with_a_diff_until_the_file_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     sdk = tmp_path / "src" / "mnemic" / "sdk"
     sdk.mkdir(parents=True)
+    (sdk / "call_groups.py").write_text("", "utf-8")
     (sdk / "memory.py").write_text("class AsyncMemory:\n    async def ping(self) -> None: ...\n", "utf-8")
     for name, value in {"ROOT": tmp_path, "SDK": sdk, "TARGET": sdk / "_sync.py"}.items():
         monkeypatch.setattr(generate_sync, name, value)
@@ -239,6 +245,7 @@ def test_the_check_fails_with_a_diff_until_the_file_is_written(
 def test_groups_are_found_in_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = tmp_path / "src" / "mnemic" / "sdk" / "groups"
     groups.mkdir(parents=True)
+    (groups.parent / "call_groups.py").write_text("", "utf-8")
     (groups.parent / "memory.py").write_text("class AsyncMemory: ...\n", "utf-8")
     (groups / "state.py").write_text("class AsyncState: ...\n", "utf-8")
     target = groups.parent / "_sync.py"

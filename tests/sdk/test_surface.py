@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
+from mnemic.sdk.call_groups import CallGroups
 from mnemic.sdk.http.surface import CLIENT_SIDE, LOCAL_ONLY, ROUTES, SURFACE
 from mnemic.sdk.http.wire import find_call
 from mnemic.sdk.memory import AsyncMemory
@@ -20,7 +21,7 @@ USE_OWNER_OF_SCOPE = frozenset({"events.consumers", "events.replay", "events.for
 
 def public_calls() -> Iterator[tuple[str, Any]]:
     """All calls: the name after `memory.` and the function."""
-    for name, member in vars(AsyncMemory).items():
+    for name, member in {**vars(CallGroups), **vars(AsyncMemory)}.items():
         if name.startswith("_"):
             continue
         if inspect.isfunction(member):

@@ -458,6 +458,26 @@ class Memory(Facade[AsyncMemory]):
         )
 
     @property
+    def tenant(self) -> Tenant:
+        """The tenant of this memory."""
+        return self._async.tenant
+
+    @property
+    def owner(self) -> str | None:
+        """The default owner of calls."""
+        return self._async.owner
+
+    @property
+    def channel(self) -> str:
+        """The default channel of calls."""
+        return self._async.channel
+
+    @property
+    def process(self) -> str:
+        """The process that writes, by name."""
+        return self._async.process
+
+    @property
     def memories(self) -> Memories:
         """Single memories: read, change, forget, restore and relate them."""
         return Memories._view(self._portal, self._async.memories)
@@ -601,26 +621,6 @@ class Memory(Facade[AsyncMemory]):
     def admin(self) -> Admin:
         """Erasure, export and import, backup and restore, statistics."""
         return Admin._view(self._portal, self._async.admin)
-
-    @property
-    def tenant(self) -> Tenant:
-        """The tenant of this memory."""
-        return self._async.tenant
-
-    @property
-    def owner(self) -> str | None:
-        """The default owner of calls."""
-        return self._async.owner
-
-    @property
-    def channel(self) -> str:
-        """The default channel of calls."""
-        return self._async.channel
-
-    @property
-    def process(self) -> str:
-        """The process that writes, by name."""
-        return self._async.process
 
 
 class Actors(Facade[AsyncActors]):

@@ -166,7 +166,12 @@ def _open_driver(
             stderr=errors,
             text=True,
             cwd=REPOSITORY,
-            env={**os.environ, "PYTHONPATH": f"{source}{os.pathsep}{REPOSITORY}"},
+            # Without a worker: what it learns from new turns in the background is no part of a recall.
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{source}{os.pathsep}{REPOSITORY}",
+                "MNEMIC_WORKER": "false",
+            },
         )
         driver = Driver(process, log, time_left_s)
         try:

@@ -19,8 +19,9 @@ from tests.fresh_tenants import Rows
 from tests.opened import opened
 
 ROOT = Path(__file__).resolve().parents[2]
-KILLS = 50 if "SLOW_TESTS" in os.environ else 3
-CONVERSATIONS, TURNS = 6, 70
+IS_SLOW = "SLOW_TESTS" in os.environ
+KILLS = 50 if IS_SLOW else 3
+CONVERSATIONS, TURNS = 20 if IS_SLOW else 6, 70
 LATEST_DEATH_S = 0.9
 LIFE_LIMIT_S = 300.0
 

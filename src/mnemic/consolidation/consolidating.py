@@ -204,9 +204,12 @@ async def _consolidate_conversation(reader: _Reader, row: Row) -> None:
             position = turns[-1]["position"]
             turns = [turn for turn in turns if turn["position"] < position]
         await reader.read(scope, turns)
-        await _advance(core, key, position)
+        if position < row["turn_count"]:
+            await _advance(core, key, position)
     if await summarise_conversation(Caller(core, scope), row["conversation"], row["turn_count"]):
         counts.summaries += 1
+    # Last: a pass that is killed before it leaves the conversation due, so that its summary is not missed.
+    await _advance(core, key, row["turn_count"])
 
 
 async def _turns(core: Core, key: dict[str, str], position: int) -> list[Row]:

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 
 from mnemic import Memory
+from mnemic.config import load_settings
 from mnemic.documents.reading.chunks import chunks_of
 from mnemic.documents.reading.source import read_source
 from mnemic.errors import NotFoundError
@@ -36,9 +37,12 @@ def test_a_document_whose_process_was_killed_is_ingested_without_doubles(
     file.write_text(text)
     wanted = Counter(chunk.content for chunk in chunks_of(read_source(text, "text/plain")))
     tenant = f"tenant {uuid4()}"
-    with Memory(data_dir=folder, tenant=tenant, owner="alice", embedder="test") as memory:
+    # Without a worker, so that the job is left to the process that is killed.
+    idle = load_settings(worker=False)
+    with Memory(data_dir=folder, tenant=tenant, owner="alice", embedder="test", settings=idle) as memory:
         killed_at = _kill_half_way(memory, folder, tenant, file)
-        assert 0 < killed_at < len(wanted)
+    assert 0 < killed_at < len(wanted)
+    with Memory(data_dir=folder, tenant=tenant, owner="alice", embedder="test") as memory:
         # It is filed already: this waits for the job, which the queue gives to this process now.
         done = memory.documents.ingest_file(file, wait=True)
         assert (done.is_complete, done.chunk_count) == (True, len(wanted))

@@ -22,6 +22,7 @@ EXAMPLES: dict[str, Any] = {
     "blocker_id": _ID,
     "category": "person",
     "changeset_id": _ID,
+    "channel": "what-if",
     "content": "Alice moved to Berlin in March.",
     "consumer": "mailer",
     "conversation": "c-42",

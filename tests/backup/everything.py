@@ -24,6 +24,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     own = memory.scope(owner=owner, process=f"process of {word}", channel=f"channel {word}")
     memory_id = await _remember(own, word)
     await _promote(own, word)
+    await _learn(own, word)
     await _relate(own, word, memory_id)
     await _note(own, word)
     await _curate(own, word)
@@ -68,6 +69,16 @@ async def _remember(own: AsyncMemory, word: str) -> UUID:
     await core_of(own).write_recalled_counts()
     await _ingest(own, word)
     return first
+
+
+async def _learn(own: AsyncMemory, word: str) -> None:
+    """Statements, their sources and changes, and those that were too many in one turn."""
+    said = [f"I live in {word}.", " ".join(f"I love {word} {number}." for number in range(7))]
+    turns = [{"role": "user", "name": f"Name {word}", "content": content} for content in said]
+    await own.retain(turns, conversation=f"conversation {word}")
+    learnt = await own.consolidate()
+    assert learnt.statement_count > 0
+    assert learnt.rejected_count > 0
 
 
 async def _promote(own: AsyncMemory, word: str) -> None:

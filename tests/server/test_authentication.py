@@ -452,7 +452,7 @@ def test_an_internal_error_does_not_reveal_its_cause(
     async def fail(*arguments: Any, **options: Any) -> None:
         raise RuntimeError("password=hunter2 in /etc/secret")
 
-    monkeypatch.setattr("mnemic.sdk.memory.recall_request", fail)
+    monkeypatch.setattr("mnemic.mind.bundle.recall_request", fail)
     answer = writer.post("/v1/recall", json={"query": "x", "owner": "alice"})
     assert is_problem(answer, 500, "MnemicError")
     assert "hunter2" not in answer.text

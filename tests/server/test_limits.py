@@ -107,7 +107,7 @@ def test_a_tool_of_mcp_has_the_timeout_of_a_request(
     async def never(*arguments: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("mnemic.sdk.memory.recall_request", never)
+    monkeypatch.setattr("mnemic.mind.bundle.recall_request", never)
     call = {"name": "recall", "arguments": {"query": "tea"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     with (

@@ -131,7 +131,7 @@ def test_a_request_that_takes_too_long_is_ended(
     async def never(*arguments: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("mnemic.sdk.memory.recall_request", never)
+    monkeypatch.setattr("mnemic.mind.bundle.recall_request", never)
     with running_server(server_folder, request_timeout_s=1.0) as server:
         key = server.create_key(tenant, "write", owner="alice").key
         with server.client(key) as client:

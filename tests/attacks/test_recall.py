@@ -34,7 +34,7 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     """The queries of a recall, each with parameters that find all memories of a tenant."""
     rows = admin.execute("SELECT memory_id FROM state.memories WHERE tenant_id = %s", [tenant.id]).fetchall()
     (table,) = admin.execute("SELECT table_name FROM mnemic.vector_models").fetchone() or ("",)
-    everything = (*[None] * 8, ["active"], datetime.now(UTC), False, *[None] * 4)
+    everything = (*[None] * 8, ["active"], datetime.now(UTC), False, *[None] * 7)
     common = {"tenant_id": tenant.id, "signature": signature, "owner": OWNER}
     around = {
         **common,
@@ -51,9 +51,16 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     }
     words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "mean_bytes": None}
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60, "sample_owner": OWNER}
+    windows = {
+        "windows_since": [datetime(2000, 1, 1, tzinfo=UTC)],
+        "windows_until": [datetime(2100, 1, 1, tzinfo=UTC)],
+        "window_max": 100,
+        "lists_windows": False,
+        "by_time_max": 100,
+    }
     return {
         "recall.words": {**around, **words},
-        "recall.near": {**around, **near, "model": MODEL, "vector_table": table},
+        "recall.near": {**around, **near, **windows, "model": MODEL, "vector_table": table},
         "recall.nearest_granted": {**around, "granted": everything, "vector": VECTOR, "vector_table": table},
         "recall.records": {**common, "ids": [row[0] for row in rows]},
     }

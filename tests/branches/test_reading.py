@@ -219,7 +219,7 @@ async def test_channels_are_listed_with_their_branches(memory: AsyncMemory) -> N
 
 
 async def test_recall_takes_as_many_statements_with_branches_as_without(
-    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
+    memory: AsyncMemory, no_comparisons: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
     read, transaction = TenantDatabase.read, TenantDatabase.transaction

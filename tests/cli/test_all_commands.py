@@ -129,6 +129,9 @@ def test_completion_knows_commands_and_options(tmp_path: Path) -> None:
         "forget",
         "restore",
         "history",
+        "why",
+        "feedback",
+        "promotions",
     }
     assert "--conversation" in completed("mnemic memories list --con")
     assert completed("mnemic import --from m") == {"mem0", "mcp-memory"}

@@ -4,6 +4,7 @@ import json
 from uuid import uuid4
 
 from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS
+from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory
 from tests.accepted_grants import accepted_grant
 from tests.fresh_tenants import OpenMemory
@@ -13,9 +14,10 @@ from tests.mcp.conftest import Connect, called, refused, text_of
 async def test_both_are_listed_beside_our_own(connect: Connect) -> None:
     async with connect("chatgpt") as client:
         tools = (await client.list_tools()).tools
-    assert [tool.name for tool in tools][5:] == ["search", "fetch"]
-    assert [list(tool.input_schema["properties"]) for tool in tools[5:]] == [["query"], ["id"]]
-    assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools[5:])
+    added = tools[len(OWN_TOOLS) :]
+    assert [tool.name for tool in added] == ["search", "fetch"]
+    assert [list(tool.input_schema["properties"]) for tool in added] == [["query"], ["id"]]
+    assert all(tool.annotations and tool.annotations.read_only_hint for tool in added)
 
 
 async def test_search_returns_ids_titles_and_uris(connect: Connect, memory: AsyncMemory) -> None:

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 from mnemic.mcp.size_limits import RESULT_MAX_CHARACTERS, json_size
+from mnemic.mcp.tools import OWN_TOOLS
 from mnemic.sdk.memory import AsyncMemory
 from tests.mcp.conftest import Connect, called, refused, text_of
 
@@ -29,7 +30,7 @@ WORKS = {"from": "Alice", "to": "Acme", "relationType": "works_at"}
 async def test_its_tools_are_listed_beside_our_own(connect: Connect) -> None:
     async with connect("reference") as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-    assert list(tools)[5:] == NAMES
+    assert list(tools)[len(OWN_TOOLS) :] == NAMES
     relation = tools["create_relations"].input_schema["$defs"]["RelationEdge"]
     assert set(relation["properties"]) == {"from", "to", "relationType"}
     assert set(relation["required"]) == {"from", "to", "relationType"}

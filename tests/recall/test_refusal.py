@@ -64,7 +64,7 @@ def sample_pool(words: LexicalMatches | None = None, terms: tuple[int, ...] = (1
         readable=ReadableOwner("ada", Filter()),
         lexical=words or sample_words(),
         keys=[bytes([number]) * 16 for number in range(len(terms))],
-        origins=[({}, number) for number in range(len(terms))],
+        origins=[({"source": ["user_provided"] * len(terms)}, number) for number in range(len(terms))],
         conversations=nothing,
         positions=nothing,
         roles=nothing,

@@ -29,7 +29,7 @@ WARNINGS_MAX = 5
 TASK_WORDS_MAX = 8
 WORD_MIN_CHARACTERS = 3
 _WORD = re.compile(r"[^\W\d_]+")
-_QUOTED = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|«[^»]*»")
+_QUOTED = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^“”]*”|«[^«»]*»")
 _POLITE = frozenset(
     {"please", "can", "could", "would", "will", "need", "want", "help", "let", "just", "also"}
 )

@@ -43,7 +43,7 @@ _DIGIT = re.compile(r"\d")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;]\s+|[\n(\"'‘“`])$")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SENTENCES = re.compile(r"[a-z\d][.!?;]\s+\S")
-_PAST_ENDING = re.compile(r"[^\W\d_]{3,}ed")
+_PAST_ENDING = re.compile(r"[^\W\d_]{3,40}ed")
 _NO_ASSERTION = re.compile(
     r"^(?:maybe|perhaps|if|does|do|did|is|are|was|were|can|could|would|should|will|who|what|when|where|which|how"
     r"|why)\b|\?\s*$|\b(?:would|might|used to|years ago|former(?:ly)?|previously|was once|were once|never"

@@ -28,11 +28,11 @@ from mnemic.text_analysis.personal_facts import facets_of
 from mnemic.text_analysis.relations import RELATION_WORDS, names_beside
 from mnemic.types.checks import check_text
 
-SHORT, LONG = 1_500, 12_000
+SHORT, LONG = 750, 6_000
 # A square would be 64. What takes less CPU time than this in all is not measured: it would be noise.
 GROWTH_MAX = 24
-NOTICED_S = 0.03
-UNITS_MAX = 150
+NOTICED_S = 0.01
+UNITS_MAX = 100
 
 MATCHED_ONLY = {
     "mnemic.adapters.importing.langgraph.FILES": "names of files, by fullmatch",

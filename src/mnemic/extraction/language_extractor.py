@@ -86,7 +86,7 @@ class LanguageExtractor:
     sources_max = TURNS_MAX
     """Sources that are read and committed together."""
     instructions = INSTRUCTIONS
-    """What the model is told; no accepted statement repeats it."""
+    """The instructions to the model; no accepted statement repeats them."""
 
     def __init__(self, model: LanguageModel, *, timeout_s: float) -> None:
         self._model = model

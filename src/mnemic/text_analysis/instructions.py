@@ -1,10 +1,10 @@
 """Text that gives orders to a language model, by rules: what a prompt injection looks like.
 
-Such text is nobody's testimony, whoever pasted it. `overrides_instructions` finds marks of a whole text that
-poses as something else: an override ("ignore all previous instructions"), a role of a conversation
-("SYSTEM:"), a tag of a prompt. `orders_memory` finds a sentence that orders a change of the memory itself
-("add the fact that …", "mark this memory as anchored"). "Remember that I moved" is no such order: people say
-that to assistants. English.
+Such text states nothing about its speaker, even if a user pasted it. `overrides_instructions` finds marks of
+a whole text that poses as something else: an override ("ignore all previous instructions"), a role of a
+conversation ("SYSTEM:"), a tag of a prompt. `orders_memory` finds a sentence that orders a change of the
+memory itself ("add the fact that …", "mark this memory as anchored"). "Remember that I moved" is no such
+order: people say that to assistants. English.
 """
 
 import re

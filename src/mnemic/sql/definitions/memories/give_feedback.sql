@@ -1,5 +1,5 @@
 -- Stores the verdict of one conversation on a memory of an owner, replaces an earlier one of the same conversation, and counts
--- the verdicts anew. Beyond `most` verdicts the oldest ones are deleted. Returns false if the owner has no such memory. The
+-- the verdicts again. Beyond `most` verdicts the oldest ones are deleted. Returns false if the owner has no such memory. The
 -- memory's row of counts is locked first, so that concurrent verdicts are all counted: each statement sees what was committed
 -- before it.
 CREATE OR REPLACE FUNCTION mnemic.give_feedback(

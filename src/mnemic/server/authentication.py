@@ -110,7 +110,7 @@ class Authenticator:
         """The key of a request, looked up once; NotAuthenticatedError if it is missing or not valid."""
         state = scope.setdefault("state", {})
         if "found_key" not in state:
-            state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
+            state["found_key"] = await self.find(bearer_token(Headers(scope=scope)))
         found: AuthenticatedKey = state["found_key"]
         return found
 
@@ -125,7 +125,7 @@ class Authenticator:
 
     async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:
         """For the MCP server: the memory and the role of a bearer token."""
-        found = await self._find(token)
+        found = await self.find(token)
         return await self.memory_of(found), found.key.role
 
     async def database_of(self, scope: Scope) -> TenantDatabase:
@@ -134,9 +134,10 @@ class Authenticator:
 
     async def recheck(self, scope: Scope) -> None:
         """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
-        await self._find(bearer_token(Headers(scope=scope)))
+        await self.find(bearer_token(Headers(scope=scope)))
 
-    async def _find(self, token: str) -> AuthenticatedKey:
+    async def find(self, token: str) -> AuthenticatedKey:
+        """The key with this text; NotAuthenticatedError if it is not valid."""
         try:
             found = await self._look_up(token)
         except NotAuthenticatedError:

@@ -121,7 +121,7 @@ class Authenticator:
         """The key of a request, looked up once; NotAuthenticatedError if it is missing or not valid."""
         state = scope.setdefault("state", {})
         if "found_key" not in state:
-            state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
+            state["found_key"] = await self.find(bearer_token(Headers(scope=scope)))
         found: AuthenticatedKey = state["found_key"]
         return found
 
@@ -146,7 +146,7 @@ class Authenticator:
 
     async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:
         """For the MCP server: the memory and the role of a bearer token."""
-        found = await self._find(token)
+        found = await self.find(token)
         # The middleware has counted the request as a recall.
         guard = Guard(found, lambda _: None, ACTION, "admin")
         return guarded(await self.memory_of(found), guard), found.key.role
@@ -161,9 +161,10 @@ class Authenticator:
 
     async def recheck(self, scope: Scope) -> None:
         """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
-        await self._find(bearer_token(Headers(scope=scope)))
+        await self.find(bearer_token(Headers(scope=scope)))
 
-    async def _find(self, token: str) -> AuthenticatedKey:
+    async def find(self, token: str) -> AuthenticatedKey:
+        """The key with this text; NotAuthenticatedError if it is not valid."""
         return await self._looked_up(token, self._cached, keys.find)
 
     async def _looked_up(

@@ -80,7 +80,7 @@ def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRout
     )
     async def stream(
         request: Request,
-        caller: Annotated[AuthenticatedCaller, Depends(authenticator.require("read"))],
+        caller: Annotated[AuthenticatedCaller, Depends(authenticator.require(ROUTE))],
         types: Annotated[list[EventType] | None, Query(description="Only these types of events.")] = None,
         owner: Annotated[str | None, Query(description="Only events of this owner.")] = None,
         start: Annotated[str, Query(description="`now`, `beginning` or a position.")] = "now",

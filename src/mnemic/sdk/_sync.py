@@ -138,7 +138,7 @@ from mnemic.types.tiers import (
     Severity,
     StateDocument,
 )
-from mnemic.types.traces import AuditRecord, LoggedCall
+from mnemic.types.traces import ActOutcome, AuditedOperation, AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
@@ -776,6 +776,34 @@ class Audit(Facade[AsyncAudit]):
         """Return intents and outcomes, newest first; `before` is the last `audit_id` of the previous page."""
         return self._portal.run(
             self._async.list(action=action, since=since, until=until, before=before, limit=limit, owner=owner)
+        )
+
+    def operations(
+        self,
+        *,
+        action: str | None = None,
+        outcome: ActOutcome | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[AuditedOperation]:
+        """Return operations with their outcomes, newest first; `before` is the last `audit_id` of a page.
+
+        With `outcome` "succeeded" or "failed" they are ordered and filtered by when they ended, otherwise by
+        when they began.
+        """
+        return self._portal.run(
+            self._async.operations(
+                action=action,
+                outcome=outcome,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
         )
 
     def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:

@@ -7579,9 +7579,13 @@ CREATE INDEX triples_subject ON state.triples USING btree (tenant_id, owner, sub
 
 CREATE INDEX working_items_expiry ON state.working_items USING btree (tenant_id, expires_at);
 
+CREATE INDEX audit_log_action ON traces.audit_log USING btree (tenant_id, action, at DESC, audit_id DESC);
+
 CREATE UNIQUE INDEX audit_log_outcome ON traces.audit_log USING btree (tenant_id, intent_id);
 
 CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, at DESC, audit_id DESC);
+
+CREATE INDEX audit_log_phase ON traces.audit_log USING btree (tenant_id, phase, at DESC, audit_id DESC);
 
 CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DESC, audit_id DESC);
 

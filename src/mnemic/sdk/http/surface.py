@@ -242,6 +242,7 @@ SURFACE: tuple[Route, ...] = (
     Route("spend.remove_price", "DELETE", "/v1/model-prices/{model}", "admin", "tenant"),
     Route("log.list", "GET", "/v1/log", "read"),
     Route("audit.list", "GET", "/v1/audit", "admin"),
+    Route("audit.operations", "GET", "/v1/audit/operations", "admin"),
     Route("audit.unfinished", "GET", "/v1/audit/unfinished", "admin"),
     Route("admin.erase", "DELETE", "/v1/owners/{owner}", "admin"),
     Route("admin.owners", "GET", "/v1/owners", "admin", "tenant"),

@@ -31,7 +31,11 @@ class Form:
 
     @property
     def shape(self) -> tuple[str, str, tuple[str, ...]]:
-        return self.method, view_path(urlsplit(self.action).path), tuple(sorted({name for name, _ in self.fields}))
+        return (
+            self.method,
+            view_path(urlsplit(self.action).path),
+            tuple(sorted({name for name, _ in self.fields})),
+        )
 
 
 @dataclass
@@ -67,9 +71,7 @@ class Map:
 
 
 GET_PATHS = [view.path for page in PAGES for view in page.views if view.method == "GET"]
-PATTERNS = [
-    (ROOT + view.path, compile_path(ROOT + view.path)[0]) for page in PAGES for view in page.views
-]
+PATTERNS = [(ROOT + view.path, compile_path(ROOT + view.path)[0]) for page in PAGES for view in page.views]
 
 
 def explore(client: httpx.Client) -> Map:
@@ -82,7 +84,9 @@ def explore(client: httpx.Client) -> Map:
         if shape in seen:
             continue
         seen.add(shape)
-        assert len(seen) <= ADDRESSES_MAX, f"the dashboard has endless addresses: {sorted(map(str, seen))[-5:]}"
+        assert len(seen) <= ADDRESSES_MAX, (
+            f"the dashboard has endless addresses: {sorted(map(str, seen))[-5:]}"
+        )
         answer = client.get(url)
         if "This page is not built yet." in answer.text:
             continue
@@ -139,7 +143,9 @@ class Reader(HTMLParser):
             self._form = None
         elif self._form is not None and tag == "select" and self._select is not None:
             name, options = self._select
-            chosen = [value for value, is_selected in options if is_selected] or [value for value, _ in options[:1]]
+            chosen = [value for value, is_selected in options if is_selected] or [
+                value for value, _ in options[:1]
+            ]
             self._form.fields.extend((name, value) for value in chosen[:1])
             self._select = None
         elif self._form is not None and tag == "textarea" and self._text_area is not None:

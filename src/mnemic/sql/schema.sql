@@ -15,6 +15,25 @@ CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA pg_catalog;
 
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
 
+CREATE TYPE mnemic.memory_filter AS (
+	ids uuid[],
+	words text,
+	categories text[],
+	statuses text[],
+	tags text[],
+	sources text[],
+	roles text[],
+	names text[],
+	channel text,
+	conversation text,
+	since timestamp with time zone,
+	until timestamp with time zone,
+	min_confidence real,
+	never_recalled boolean,
+	include_forgotten boolean,
+	as_of timestamp with time zone
+);
+
 CREATE TYPE mnemic.recall_filter AS (
 	channels text[],
 	categories text[],
@@ -1659,6 +1678,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.is_listed(filter mnemic.memory_filter, category text, status text, tags text[], source text, role text, name text, conversation text, happened_at timestamp with time zone, confidence real, deleted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((COALESCE((filter).include_forgotten, false) OR (deleted_at IS NULL)) AND (((filter).statuses IS NULL) OR (status = ANY ((filter).statuses))) AND (((filter).categories IS NULL) OR (category = ANY ((filter).categories))) AND (((filter).sources IS NULL) OR (source = ANY ((filter).sources))) AND (((filter).roles IS NULL) OR (role = ANY ((filter).roles))) AND (((filter).names IS NULL) OR (name = ANY ((filter).names))) AND (((filter).conversation IS NULL) OR (conversation = (filter).conversation)) AND (((filter).since IS NULL) OR (happened_at >= (filter).since)) AND (((filter).until IS NULL) OR (happened_at < (filter).until)) AND (((filter).min_confidence IS NULL) OR (confidence >= (filter).min_confidence)) AND (((filter).tags IS NULL) OR (tags @> (filter).tags)));
+
 CREATE FUNCTION mnemic.keep_version() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1939,6 +1962,112 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    few_max CONSTANT int := 2000;
+    viewed mnemic.recall_filter;
+    wanted tsquery := mnemic.list_words((filter).words);
+    -- What the text index can find; for names only a part of the condition.
+    indexed tsquery := wanted;
+    names_query tsquery;
+    reads_past boolean;
+    few uuid[] := (filter).ids;
+    before_at timestamptz;
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).channel IS NOT NULL THEN
+        viewed := mnemic.branch_filter(verified_tenant, wanted_owner, (filter).channel);
+    END IF;
+    reads_past := (filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL;
+    IF (filter).names IS NOT NULL THEN
+        SELECT CASE WHEN min(numnode(found.named)) > 0 THEN string_agg(format('(%s)', found.named), ' | ')::tsquery END
+        INTO names_query
+        FROM (SELECT plainto_tsquery('english', given) FROM unnest((filter).names) AS given) AS found (named);
+        indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
+    END IF;
+    IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
+        few := ARRAY(
+            SELECT found.memory_id
+            FROM (
+                SELECT now.memory_id
+                FROM state.memories AS now
+                WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope
+                  AND (indexed IS NULL OR now.words @@ indexed)
+                  -- An earlier version may have had other tags.
+                  AND ((filter).tags IS NULL OR reads_past OR now.tags @> (filter).tags)
+                  AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+                UNION ALL
+                SELECT past.memory_id
+                FROM state.memory_versions AS past
+                WHERE reads_past
+                  AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ indexed
+                  AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
+            ) AS found
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) > few_max THEN
+            few := NULL;
+        END IF;
+    END IF;
+    IF ordering = 'newest' THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        WHERE before IS NULL OR found.memory_id < before
+        ORDER BY found.memory_id DESC
+        LIMIT most;
+    ELSIF ordering = 'oldest' THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        WHERE before IS NULL OR found.memory_id > before
+        ORDER BY found.memory_id
+        LIMIT most;
+    ELSIF ordering = 'happened' THEN
+        SELECT coalesce(at, created_at) INTO before_at
+        FROM state.memories
+        WHERE tenant_id = verified_tenant AND owner = wanted_owner AND memory_id = before;
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        WHERE before IS NULL OR (found.happened_at, found.memory_id) < (before_at, before)
+        ORDER BY found.happened_at DESC, found.memory_id DESC
+        LIMIT most;
+    ELSE
+        RAISE invalid_parameter_value USING MESSAGE = format('there is no order %L', ordering);
+    END IF;
+END
+$$;
+
+CREATE FUNCTION mnemic.list_words(words text) RETURNS tsquery
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    word text;
+    beginning text;
+    wanted tsquery := '';
+BEGIN
+    FOREACH word IN ARRAY regexp_split_to_array(btrim(words), '\s+') LOOP
+        beginning := regexp_replace(word, '[^[:alnum:]]', '', 'g');
+        IF word LIKE '%*' AND beginning <> '' THEN
+            wanted := wanted && to_tsquery('simple', beginning || ':*');
+        ELSE
+            wanted := wanted && plainto_tsquery('english', word);
+        END IF;
+    END LOOP;
+    RETURN wanted;
+END
+$$;
+
 CREATE FUNCTION mnemic.list_workers() RETURNS TABLE(worker text, types text[], beats bigint, silent_s double precision, started_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1952,6 +2081,54 @@ BEGIN
     FROM mnemic.workers
     ORDER BY workers.worker;
 END
+$$;
+
+CREATE FUNCTION mnemic.listed_memories(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, only_ids uuid[]) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT now.memory_id, coalesce(now.at, now.created_at)
+    FROM state.memories AS now
+    WHERE now.tenant_id = of_tenant AND now.owner = of_owner
+      AND CASE
+          WHEN (viewed).branch IS NOT NULL THEN now.channel = (viewed).branch OR now.channel = ANY((viewed).past_channels)
+          WHEN (filter).channel IS NULL THEN now.branch IS NULL
+          ELSE now.channel = (filter).channel
+      END
+      AND coalesce(now.recorded_at <= mnemic.known_at(viewed, now.channel, (filter).as_of), true)
+      AND ((viewed).branch IS NULL OR NOT mnemic.is_hidden(of_tenant, of_owner, now.memory_id, viewed, (filter).as_of))
+      AND (only_ids IS NULL OR now.memory_id = ANY(only_ids))
+      AND (wanted IS NULL OR now.words @@ wanted)
+      AND mnemic.is_listed(
+          filter, now.category, now.status, now.tags, now.source, now.role, now.name, now.conversation,
+          coalesce(now.at, now.created_at), now.confidence, now.deleted_at
+      )
+      AND (
+          NOT coalesce((filter).never_recalled, false)
+          OR NOT EXISTS (
+              SELECT FROM state.recall_counts AS counts
+              WHERE counts.tenant_id = of_tenant AND counts.memory_id = now.memory_id AND counts.retrieval_count > 0
+          )
+      )
+    UNION ALL
+    SELECT past.memory_id, coalesce(past.at, past.created_at)
+    FROM state.memory_versions AS past
+    WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
+      AND past.tenant_id = of_tenant AND past.owner = of_owner
+      AND CASE
+          WHEN (viewed).branch IS NOT NULL THEN past.channel = (viewed).branch OR past.channel = ANY((viewed).past_channels)
+          WHEN (filter).channel IS NULL THEN past.branch IS NULL
+          ELSE past.channel = (filter).channel
+      END
+      AND past.recorded_at <= mnemic.known_at(viewed, past.channel, (filter).as_of)
+      AND past.known_until > mnemic.known_at(viewed, past.channel, (filter).as_of)
+      AND ((viewed).branch IS NULL OR NOT mnemic.is_hidden(of_tenant, of_owner, past.memory_id, viewed, (filter).as_of))
+      AND (only_ids IS NULL OR past.memory_id = ANY(only_ids))
+      AND (wanted IS NULL OR past.words @@ wanted)
+      AND mnemic.is_listed(
+          filter, past.category, past.status, past.tags, past.source, past.role, past.name, past.conversation,
+          coalesce(past.at, past.created_at), past.confidence, past.deleted_at
+      )
+      AND (NOT coalesce((filter).never_recalled, false) OR past.retrieval_count = 0)
 $$;
 
 CREATE FUNCTION mnemic.lock_mentions(wanted_owner text) RETURNS boolean
@@ -7534,6 +7711,8 @@ CREATE INDEX memory_relationships_to ON state.memory_relationships USING btree (
 
 CREATE INDEX memory_versions_period ON state.memory_versions USING btree (tenant_id, owner, recorded_at, known_until);
 
+CREATE INDEX memory_versions_recent ON state.memory_versions USING btree (tenant_id, owner, memory_id DESC);
+
 CREATE INDEX memory_versions_words ON state.memory_versions USING gin (mnemic.scope_key(tenant_id, owner), words) WITH (gin_pending_list_limit='512');
 ALTER INDEX state.memory_versions_words ALTER COLUMN 1 SET STATISTICS 0;
 
@@ -8429,6 +8608,11 @@ GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[],
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.list_words(words text) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.list_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_workers() TO mnemic_app;

@@ -80,8 +80,10 @@ from mnemic.types.entity import (
     Entity,
     EntityFact,
     EntityGraph,
+    EntityOrder,
     EntityReference,
     EntityRelation,
+    EntityTotals,
     Triple,
 )
 from mnemic.types.event import (
@@ -1241,9 +1243,19 @@ class Entities(Facade[AsyncEntities]):
             )
         )
 
-    def get(self, entity: EntityReference, name: str | None = None, *, owner: str | None = None) -> Entity:
-        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none."""
-        return self._portal.run(self._async.get(entity, name, owner=owner))
+    def get(
+        self,
+        entity: EntityReference,
+        name: str | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> Entity:
+        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none.
+
+        With `as_of`, it has the facts and aliases that it had at that moment; its salience is that of now.
+        """
+        return self._portal.run(self._async.get(entity, name, as_of=as_of, owner=owner))
 
     def find(
         self, name: str, *, category: str | None = None, limit: int = 100, owner: str | None = None
@@ -1254,13 +1266,38 @@ class Entities(Facade[AsyncEntities]):
     def list(
         self,
         *,
+        prefix: str | None = None,
         category: str | None = None,
+        order: EntityOrder = "newest",
+        with_counts: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Entity]:
-        """Return entities, newest first; `before` is the id of the last entity of the previous page."""
-        return self._portal.run(self._async.list(category=category, before=before, limit=limit, owner=owner))
+        """Return entities, newest first; `before` is the id of the last entity of the previous page.
+
+        `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
+        first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
+        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
+        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        """
+        return self._portal.run(
+            self._async.list(
+                prefix=prefix,
+                category=category,
+                order=order,
+                with_counts=with_counts,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def count(
+        self, *, prefix: str | None = None, category: str | None = None, owner: str | None = None
+    ) -> EntityTotals:
+        """Return how many entities `list` finds, in all and by category; counting stops at 10,000."""
+        return self._portal.run(self._async.count(prefix=prefix, category=category, owner=owner))
 
     def history(
         self,
@@ -1286,6 +1323,25 @@ class Entities(Facade[AsyncEntities]):
     ) -> Sequence[UUID]:
         """Return the ids of the memories that mention an entity, newest first."""
         return self._portal.run(self._async.mentions(entity, before=before, limit=limit, owner=owner))
+
+    def mentioning(
+        self,
+        entity: EntityReference,
+        *,
+        include_forgotten: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return the memories that mention an entity, newest first, whatever their status.
+
+        `mentions` returns only their ids, and those of forgotten memories, too.
+        """
+        return self._portal.run(
+            self._async.mentioning(
+                entity, include_forgotten=include_forgotten, before=before, limit=limit, owner=owner
+            )
+        )
 
     def mentioned(
         self, memory_id: UUID | str, *, limit: int = 100, owner: str | None = None
@@ -1355,14 +1411,32 @@ class Entities(Facade[AsyncEntities]):
         depth: int = 2,
         limit: int = 100,
         kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
         owner: str | None = None,
     ) -> EntityGraph:
         """Return the entities within `depth` relations of an entity, nearest first.
 
         `limit` bounds the number of entities, including the start. Relations are followed in both directions;
-        `kinds` restricts which ones.
+        `kinds` restricts which ones. With `as_of`, it follows the relations that were known at that moment,
+        also those that were removed since; entities that were deleted since are left out.
         """
-        return self._portal.run(self._async.graph(start, depth=depth, limit=limit, kinds=kinds, owner=owner))
+        return self._portal.run(
+            self._async.graph(start, depth=depth, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
+
+    def top_graph(
+        self,
+        *,
+        category: str | None = None,
+        limit: int = 50,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> EntityGraph:
+        """Return the most salient entities, and the relations between them, now or at the moment `as_of`."""
+        return self._portal.run(
+            self._async.top_graph(category=category, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
 
 
 class Errors(Facade[AsyncErrors]):

@@ -6100,6 +6100,70 @@ ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.journal_events IS 'Cycles of agents: what was evaluated, what was done, what comes next.';
 
+CREATE TABLE state.removed_relations (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    from_id uuid NOT NULL,
+    to_id uuid NOT NULL,
+    kind text NOT NULL,
+    confidence real NOT NULL,
+    provenance text NOT NULL,
+    memory_id uuid,
+    process text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    removed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT removed_relations_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT removed_relations_kind_check CHECK (((char_length(kind) >= 1) AND (char_length(kind) <= 256))),
+    CONSTRAINT removed_relations_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT removed_relations_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT removed_relations_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text])))
+);
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN to_id SET STATISTICS 1;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN memory_id SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN updated_at SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN removed_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.removed_relations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.removed_relations IS 'Relations between entities that were removed.';
+
+CREATE VIEW state.known_relations WITH (security_invoker='true') AS
+ SELECT entity_relations.tenant_id,
+    entity_relations.owner,
+    entity_relations.from_id,
+    entity_relations.to_id,
+    entity_relations.kind,
+    entity_relations.confidence,
+    entity_relations.provenance,
+    entity_relations.memory_id,
+    entity_relations.process,
+    entity_relations.created_at,
+    entity_relations.updated_at,
+    'infinity'::timestamp with time zone AS removed_at
+   FROM state.entity_relations
+UNION ALL
+ SELECT removed_relations.tenant_id,
+    removed_relations.owner,
+    removed_relations.from_id,
+    removed_relations.to_id,
+    removed_relations.kind,
+    removed_relations.confidence,
+    removed_relations.provenance,
+    removed_relations.memory_id,
+    removed_relations.process,
+    removed_relations.created_at,
+    removed_relations.updated_at,
+    removed_relations.removed_at
+   FROM state.removed_relations;
+
 CREATE TABLE state.memory_changes (
     tenant_id uuid NOT NULL,
     change_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -7503,6 +7567,9 @@ ALTER TABLE ONLY state.reference_documents
 ALTER TABLE ONLY state.rejected_statements
     ADD CONSTRAINT rejected_statements_pkey PRIMARY KEY (tenant_id, rejected_id);
 
+ALTER TABLE ONLY state.removed_relations
+    ADD CONSTRAINT removed_relations_pkey PRIMARY KEY (tenant_id, from_id, to_id, kind, removed_at);
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
@@ -7620,6 +7687,10 @@ CREATE INDEX document_chunks_order ON state.document_chunks USING btree (tenant_
 
 CREATE INDEX dropped_group_grants_owner ON state.dropped_group_grants USING btree (tenant_id, owner);
 
+CREATE INDEX entities_by_name ON state.entities USING btree (tenant_id, owner, name_key text_pattern_ops, entity_id);
+
+CREATE INDEX entities_by_salience ON state.entities USING btree (tenant_id, owner, salience DESC, entity_id DESC);
+
 CREATE INDEX entities_category ON state.entities USING btree (tenant_id, owner, category, entity_id DESC);
 
 CREATE INDEX entity_facts_evidence ON state.entity_facts USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
@@ -7631,6 +7702,8 @@ CREATE UNIQUE INDEX entity_facts_living ON state.entity_facts USING btree (tenan
 CREATE INDEX entity_names_first_word ON state.entity_names USING btree (tenant_id, owner, first_word);
 
 CREATE INDEX entity_names_key ON state.entity_names USING btree (tenant_id, name_key, owner);
+
+CREATE INDEX entity_names_prefix ON state.entity_names USING btree (tenant_id, owner, name_key text_pattern_ops, entity_id) WHERE (name_key ~>=~ ''::text);
 
 CREATE INDEX entity_relations_evidence ON state.entity_relations USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
 
@@ -7727,6 +7800,10 @@ CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (ten
 CREATE INDEX promotions_newest ON state.promotions USING btree (tenant_id, owner, memory_id DESC);
 
 CREATE INDEX rejected_statements_of_memory ON state.rejected_statements USING btree (tenant_id, memory_id);
+
+CREATE INDEX removed_relations_evidence ON state.removed_relations USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
+
+CREATE INDEX removed_relations_to ON state.removed_relations USING btree (tenant_id, to_id, from_id);
 
 CREATE INDEX revenue_events_recent ON state.revenue_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -8052,6 +8129,12 @@ ALTER TABLE ONLY state.reference_documents
 ALTER TABLE ONLY state.rejected_statements
     ADD CONSTRAINT rejected_statements_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.removed_relations
+    ADD CONSTRAINT removed_relations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.removed_relations
+    ADD CONSTRAINT removed_relations_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (memory_id);
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -8294,6 +8377,8 @@ ALTER TABLE state.reference_documents ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.rejected_statements ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.removed_relations ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.revenue_events ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY same_tenant ON state.api_keys USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -8379,6 +8464,8 @@ CREATE POLICY same_tenant ON state.recall_counts USING ((tenant_id = ( SELECT mn
 CREATE POLICY same_tenant ON state.reference_documents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.removed_relations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -9112,6 +9199,11 @@ GRANT SELECT ON TABLE state.hidden_memories TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
+
+GRANT SELECT,INSERT ON TABLE state.removed_relations TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.removed_relations TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.known_relations TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_changes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_changes TO mnemic_definer;

@@ -14,13 +14,16 @@ ARGS ?=
 DATA ?= bench/data
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test test-slow test-postgres lint format demo generate version-fixture lock clean
+.PHONY: help setup browser test test-slow test-postgres lint format demo generate version-fixture lock clean
 .PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 setup: $(INSTALLED)  ## Install everything into .venv (the other targets install what they need)
+
+browser:  ## Install the browser that tests the dashboard: Debian's chromium
+	@tools/install_browser.sh
 
 test: $(INSTALLED)  ## Run all checks and all tests
 ifdef ARGS
@@ -33,8 +36,9 @@ endif
 
 # The suite in parts, for `make test` to run at once and beside the checks: much of it is waiting. The SDK's
 # comes after the checks: one of its tests needs what mypy keeps of them.
-PARTS := test-server test-agents test-commands test-machinery test-foundation test-record test-attack test-sdk
+PARTS := test-dashboard test-server test-agents test-commands test-machinery test-foundation test-record test-attack test-sdk
 ATTACKS := tests/attacks
+DASHBOARD := tests/dashboard
 SERVER := tests/conformance tests/newcomer tests/server
 AGENTS := tests/adapters tests/docs tests/importers tests/mcp
 COMMANDS := tests/cli tests/backup
@@ -45,6 +49,8 @@ OUTPUT_SYNC := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 PYTEST = $(BIN)/python -m pytest --quiet -o cache_dir=.pytest_cache/$@
 .PHONY: $(PARTS)
 $(PARTS): $(INSTALLED)
+test-dashboard:
+	@$(PYTEST) $(DASHBOARD)
 test-server:
 	@$(PYTEST) $(SERVER)
 test-agents:
@@ -58,12 +64,12 @@ test-foundation:
 test-attack:  ## Run the attacks on tenants, owners, inputs and files, and count them by kind
 	@$(PYTEST) $(ATTACKS)
 test-record:
-	@$(PYTEST) $(addprefix --ignore=,$(ATTACKS) $(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
+	@$(PYTEST) $(addprefix --ignore=,$(ATTACKS) $(DASHBOARD) $(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
 test-sdk: lint
 	@$(PYTEST) $(SDK)
 
 # Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/attacks tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
+SLOW := tests/attacks tests/dashboard tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 	@$(MAKE) --no-print-directory test-postgres

@@ -27,10 +27,11 @@ NAME_CALLS = {
         "sdk/http/surface.py",
         "server/auditing.py",
         "server/descriptions.py",
+        "server/guarded_memory.py",
         "server/routes.py",
         "server/stream.py",
     )
-} | set((SOURCE / "sdk" / "groups").glob("*.py"))  # fmt: skip
+} | set((SOURCE / "sdk" / "groups").glob("*.py")) | set((SOURCE / "dashboard").rglob("*.py"))  # fmt: skip
 
 _PARAMETER = re.compile(r"%\((?P<name>\w+)\)s")
 _QUERY_NAME = re.compile(r"(?P<file>[a-z_]+)\.[a-z_]+")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mnemic.server.app import ServerApp
 
 DEFAULT_PORT = 8420
-NEEDED = ("fastapi", "uvicorn", "prometheus_client")
+NEEDED = ("fastapi", "jinja2", "uvicorn", "prometheus_client")
 
 
 def serve(
@@ -59,6 +59,7 @@ async def _run(
 ) -> None:
     """Open the database, serve until a signal comes, and close everything."""
     # The extra `server` is installed: `serve` has looked.
+    from mnemic.dashboard.app import mount_dashboard  # noqa: PLC0415 (extra: server)
     from mnemic.server.app import build_app  # noqa: PLC0415 (extra: server)
     from mnemic.server.logs import log_to_stderr  # noqa: PLC0415 (extra: server)
     from mnemic.server.running import (  # noqa: PLC0415 (extra: server)
@@ -80,6 +81,7 @@ async def _run(
         server_app = build_app(tenants, settings)
         if with_mcp:
             _add_mcp(server_app, host)
+        mount_dashboard(server_app)
         with listen(host, port) as listening:
             address = url_of(listening)
             server = Server(server_app, on_started=lambda: _say_started(address, has_keys, json=json))

@@ -12,6 +12,7 @@ purpose         subject           lets the transaction
 ``maintenance`` the tenant's id   erase an owner, and import rows with their history
 ``working``     ``queue``         claim and settle the jobs of all tenants
 ``key``         a key's SHA-256   find the API key that has this hash, and its tenant
+``session``     its SHA-256       find the session that has this hash, its key and tenant
 =============== ================= ====================================================
 
 The moment (process id of the backend, start time of the transaction) ties a proof to one transaction:
@@ -19,9 +20,9 @@ it is invalid on another connection and in the next transaction.
 
 A statement that is a transaction by itself can carry a *signature* instead, made in the same way for a
 purpose and a backend process: ``turn`` for ``queue`` lets it do what ``working`` allows, ``enter`` for a
-tenant's id what ``tenant`` does, ``find`` for a key's SHA-256 what ``key`` does. It saves the round trip for
-the moment. It is never stored in a setting, only passed to the function that checks it, so later SQL in the
-same process cannot read it.
+tenant's id what ``tenant`` does, ``find key`` and ``find session`` for a SHA-256 what ``key`` and ``session``
+do. It saves the round trip for the moment. It is never stored in a setting, only passed to the function that
+checks it, so later SQL in the same process cannot read it.
 """
 
 import hmac
@@ -33,8 +34,8 @@ from uuid import UUID
 
 from mnemic.errors import ConfigurationError
 
-Purpose = Literal["tenant", "opening", "maintenance", "working", "key"]
-SignedPurpose = Literal["claim jobs", "authenticate", "find key"]
+Purpose = Literal["tenant", "opening", "maintenance", "working", "key", "session"]
+SignedPurpose = Literal["claim jobs", "authenticate", "find key", "find session"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"

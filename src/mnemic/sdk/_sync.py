@@ -122,6 +122,7 @@ from mnemic.types.review import (
 )
 from mnemic.types.schedule import Schedule
 from mnemic.types.scope import GLOBAL_CHANNEL
+from mnemic.types.series import Series
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.statement import (
@@ -2335,7 +2336,7 @@ class Memories(Facade[AsyncMemories]):
 class Metrics(Facade[AsyncMetrics]):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; `overview`, `series` and `snapshots` describe the tenant.
     """
 
     def record(
@@ -2381,6 +2382,21 @@ class Metrics(Facade[AsyncMetrics]):
     def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return self._portal.run(self._async.overview())
+
+    def series(
+        self,
+        *,
+        hours: int | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Series:
+        """Return calls, durations, refusals, confidences and spend of the tenant over time, in all processes.
+
+        Up to 7 days are returned by hour, longer times by day, up to the 90 days that are kept. Without
+        `since` the series covers the last `hours` before `until`, which is now by default; without both, 24
+        hours. Every process writes its counts every 30 seconds, and a killed one loses those of 30 seconds.
+        """
+        return self._portal.run(self._async.series(hours=hours, since=since, until=until))
 
     def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:
         """Return five views of what the tenant holds, in counts, as of the last snapshot.

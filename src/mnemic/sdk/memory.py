@@ -350,6 +350,11 @@ def memory_on_core(core: Core, scope: Scope, *, owns_core: bool = False) -> Asyn
     return _memory_on(LocalBackend(core), scope, owns_backend=owns_core)
 
 
+def memory_behind(memory: AsyncMemory, wrap: Callable[[Backend], Backend]) -> AsyncMemory:
+    """A view of an open memory whose calls go through another backend, such as one that checks each call."""
+    return _memory_on(wrap(memory._backend), memory._scope)
+
+
 def _memory_on(backend: Backend, scope: Scope, *, owns_backend: bool = False) -> AsyncMemory:
     memory = AsyncMemory.__new__(AsyncMemory)
     CallGroup.__init__(memory, backend, scope)

@@ -1,9 +1,10 @@
 """Audit admin calls that change something: which API key made which call, and how it ended.
 
 Some calls write their own audit records, over HTTP as well as in Python (`SELF_AUDITED_CALLS`); their memory
-knows the key and the request. For every other admin call the intent is committed after authentication and
-before the call begins, and the outcome before the response is sent. The record names the route by its
-template, without the names and ids in the path, because erased names must not stay in the log.
+knows the key and the request. The dashboard audits calls of the role write as well (`guarded_memory.py`). For
+every other admin call the intent is committed after authentication and before the call begins, and the
+outcome before the response is sent. The record names the route by its template, without the names and ids in
+the path, because erased names must not stay in the log.
 """
 
 from http import HTTPStatus
@@ -14,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import MnemicError
 from mnemic.govern.audit import AuditedAct, audited
+from mnemic.sdk.http.surface import Route
 from mnemic.types import scope as scopes
 from mnemic.types.key import ApiKey
 
@@ -37,11 +39,26 @@ SELF_AUDITED_CALLS = frozenset(
 )
 """Calls of `mnemic.sdk.http.surface` that need an admin key and write their own intent and outcome."""
 
+SELF_AUDITED_WRITES = frozenset(
+    {
+        "channels.drop",
+        "curation.apply",
+        "curation.set_policy",
+        "curation.undo",
+        "entities.delete",
+        "shares.accept",
+        "shares.drop",
+        "shares.grant",
+        "shares.revoke",
+    }
+)
+"""The same for calls that need a key with the role write."""
 
-def needs_audit(scope: Scope) -> bool:
-    """Whether a request changes something that the call does not audit itself."""
-    name = getattr(scope.get("route"), "name", "")
-    return scope["method"] != "GET" and name not in SELF_AUDITED_CALLS
+
+def is_audited_by_server(route: Route) -> bool:
+    """Whether a call changes something and leaves it to the server to audit that."""
+    changes = route.method != "GET" and route.role != "read"
+    return changes and route.call not in SELF_AUDITED_CALLS | SELF_AUDITED_WRITES
 
 
 async def begin_act(scope: Scope, database: TenantDatabase, key: ApiKey) -> None:

@@ -2,15 +2,16 @@
 
 Every path under `/v1` needs a key, including paths that do not exist, so that an unauthenticated client
 learns nothing. The middleware looks the key up in the database in each request, before it reads the body: a
-revoked key is refused from the next request on. The route then requires a role (`require`) and gets a memory
-of the key's tenant, scoped to the key's owner if it has one.
+revoked key is refused from the next request on. The route then authorises the key (`require`) and gets a
+memory of the key's tenant, scoped to the key's owner if it has one.
 
 A recall with a cached key does not wait for the lookup: the lookup and the recall run concurrently, and the
 response waits for both. The tenant, role and owner of a key never change; a key can only end. If it has
 ended, the response is 401 and the recall is cancelled. Only recalls are handled this way, because they only
 read. If the recall finishes before the refusal, it is counted and logged although the client gets no hits.
 
-The server accepts a key from one place only: `Authorization: Bearer mn_…`.
+The server accepts a key from one place only: `Authorization: Bearer mn_…`. It takes no cookie there; sessions
+of the dashboard are looked up by `find_session`.
 """
 
 import asyncio
@@ -19,26 +20,29 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeVar
 
 from fastapi import Request
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemic.db.database import TenantDatabase
-from mnemic.errors import ForbiddenError, NotAuthenticatedError
-from mnemic.govern import keys
+from mnemic.db.database import Database, TenantDatabase
+from mnemic.errors import NotAuthenticatedError
+from mnemic.govern import keys, sessions
 from mnemic.govern.keys import AuthenticatedKey
+from mnemic.govern.sessions import AuthenticatedSession
+from mnemic.sdk.http.surface import Route
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.auditing import begin_act, needs_audit
+from mnemic.server.auditing import ACTION, begin_act, is_audited_by_server
+from mnemic.server.authorisation import authorise
+from mnemic.server.guarded_memory import Guard, guarded
 from mnemic.server.key_usage import KeyUsage
 from mnemic.server.limits import ServerLimits
 from mnemic.server.paths import Target, is_under, target_of
 from mnemic.server.quota import Quota
 from mnemic.server.rate_limit import RateLimiter
-from mnemic.types.key import ApiKey, Role, allows
-
-__all__ = ["AuthenticatedCaller", "AuthenticationMiddleware", "Authenticator", "RequireRole", "Role"]
+from mnemic.types.key import ApiKey, Role
 
 MCP = "/mcp"
 GUARDED = ("/v1", MCP)
@@ -48,24 +52,30 @@ BUSY_RETRY_AFTER_S = 1.0
 UNKNOWN_KEY_LOOKUPS_MAX = 4
 """Lookups of keys that are not cached, at the same time."""
 CACHED_KEYS_MAX = 10_000
-"""Cached keys; the least recently used one is evicted and waits for its next lookup."""
+"""Cached keys, and sessions; the least recently used one is evicted and waits for its next lookup."""
+
+Found = TypeVar("Found", bound=AuthenticatedKey)
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class AuthenticatedCaller:
-    """A caller whose key has the required role.
+    """A caller whose key may make the call of the route.
 
-    `memory` belongs to the key's tenant and, if the key is bound to an owner, is scoped to that owner;
-    `owner` is that owner.
+    `memory` belongs to the key's tenant and, if the key is bound to an owner, is scoped to that owner.
     """
 
     memory: AsyncMemory
-    key: ApiKey | None
-    owner: str | None
+    key: ApiKey
+
+    @property
+    def owner(self) -> str | None:
+        """The owner that the key is bound to."""
+        return self.key.owner
 
 
-RequireRole = Callable[[Role], Callable[[Request], Awaitable[AuthenticatedCaller]]]
-"""Returns the dependency of a route that needs this role."""
+Require = Callable[[Route], Callable[[Request], Awaitable[AuthenticatedCaller]]]
+"""Returns the dependency of a route."""
 
 
 class Authenticator:
@@ -80,7 +90,13 @@ class Authenticator:
         )
         self.requests = Quota("requests in progress", limits.requests, retry_after_s=BUSY_RETRY_AFTER_S)
         self._cached: OrderedDict[bytes, AuthenticatedKey] = OrderedDict()
+        self._sessions: OrderedDict[bytes, AuthenticatedSession] = OrderedDict()
         self._lookups = asyncio.Semaphore(UNKNOWN_KEY_LOOKUPS_MAX)
+
+    @property
+    def database(self) -> Database:
+        """The database of all tenants."""
+        return self._tenants.database
 
     def count_recall(self, found: AuthenticatedKey) -> dict[str, str]:
         """Count a recall of a key and its tenant; returns the headers that say how many are left.
@@ -90,19 +106,20 @@ class Authenticator:
         of_key = self._key_recalls.take(found.key.key_id)
         return self._tenant_recalls.take(found.tenant.id) | of_key
 
-    def require(self, role: Role) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
-        """Return the dependency that authenticates a request and requires this role."""
+    def require(self, route: Route) -> Callable[[Request], Awaitable[AuthenticatedCaller]]:
+        """Return the dependency that authenticates a request and authorises its key for this route.
+
+        The owners that the request names are known only when its arguments are read: the route authorises
+        them then.
+        """
 
         async def require(request: Request) -> AuthenticatedCaller:
             found = await self.key_of(request.scope)
-            if not allows(found.key.role, role):
-                raise ForbiddenError(
-                    f"This call needs a key with the role {role}; this one has {found.key.role}."
-                )
+            authorise(found.key, route)
             request_id = request.scope["state"]["request_id"]
-            if role == "admin" and needs_audit(request.scope):
+            if route.role == "admin" and is_audited_by_server(route):
                 await begin_act(request.scope, await self.database_of(request.scope), found.key)
-            return AuthenticatedCaller(await self.memory_of(found, request_id), found.key, found.key.owner)
+            return AuthenticatedCaller(await self.memory_of(found, request_id), found.key)
 
         return require
 
@@ -110,7 +127,7 @@ class Authenticator:
         """The key of a request, looked up once; NotAuthenticatedError if it is missing or not valid."""
         state = scope.setdefault("state", {})
         if "found_key" not in state:
-            state["found_key"] = await self._find(bearer_token(Headers(scope=scope)))
+            state["found_key"] = await self.find(bearer_token(Headers(scope=scope)))
         found: AuthenticatedKey = state["found_key"]
         return found
 
@@ -123,38 +140,65 @@ class Authenticator:
         memory = await self._tenants.memory(found.tenant, key_id=found.key.key_id, request_id=request_id)
         return memory.scope(owner=found.key.owner)
 
+    async def guarded_memory_of(
+        self, found: AuthenticatedKey, request_id: str | None = None, *, action: str, audits_from: Role
+    ) -> AsyncMemory:
+        """The same memory, which authorises each call by itself and audits it if it changes something.
+
+        `action` is the action of the audit records, `audits_from` the lowest role whose calls are audited.
+        """
+        memory = await self.memory_of(found, request_id)
+        return guarded(memory, Guard(found, self.count_recall, action, audits_from))
+
     async def resolve(self, token: str) -> tuple[AsyncMemory, Role]:
         """For the MCP server: the memory and the role of a bearer token."""
-        found = await self._find(token)
-        return await self.memory_of(found), found.key.role
+        found = await self.find(token)
+        # The middleware has counted the request as a recall.
+        guard = Guard(found, lambda _: None, ACTION, "admin")
+        return guarded(await self.memory_of(found), guard), found.key.role
+
+    async def bounded(self, lookup: Awaitable[Result]) -> Result:
+        """Do a lookup of something unknown: few at once, so that a flood of them leaves connections free."""
+        async with self._lookups:
+            return await lookup
+
+    async def find_session(self, secret: str) -> AuthenticatedSession:
+        """The open session with this secret; NotAuthenticatedError if there is none."""
+        return await self._looked_up(secret, self._sessions, sessions.find)
 
     async def database_of(self, scope: Scope) -> TenantDatabase:
         """The database of the tenant of a request's key."""
-        return TenantDatabase(self._tenants.database, (await self.key_of(scope)).tenant)
+        return TenantDatabase(self.database, (await self.key_of(scope)).tenant)
 
     async def recheck(self, scope: Scope) -> None:
         """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
-        await self._find(bearer_token(Headers(scope=scope)))
+        await self.find(bearer_token(Headers(scope=scope)))
 
-    async def _find(self, token: str) -> AuthenticatedKey:
+    async def find(self, token: str) -> AuthenticatedKey:
+        """The key with this text; NotAuthenticatedError if it is not valid."""
+        return await self._looked_up(token, self._cached, keys.find)
+
+    async def _looked_up(
+        self,
+        secret: str,
+        cached: OrderedDict[bytes, Found],
+        find: Callable[[Database, str], Awaitable[Found]],
+    ) -> Found:
+        """Look a key or session up in the database, and cache it if it is valid."""
+        digest = _digest(secret)
         try:
-            found = await self._look_up(token)
+            # Few unknown ones at once, so that a flood of wrong keys leaves connections free.
+            async with nullcontext() if digest in cached else self._lookups:
+                found = await find(self.database, secret)
         except NotAuthenticatedError:
-            self._cached.pop(_digest(token), None)
+            cached.pop(digest, None)
             raise
         self.uses.note(found)
-        self._cached[_digest(token)] = found
-        self._cached.move_to_end(_digest(token))
-        if len(self._cached) > CACHED_KEYS_MAX:
-            self._cached.popitem(last=False)
+        cached[digest] = found
+        cached.move_to_end(digest)
+        if len(cached) > CACHED_KEYS_MAX:
+            cached.popitem(last=False)
         return found
-
-    async def _look_up(self, token: str) -> AuthenticatedKey:
-        """Look a key up; few unknown ones at once, so that a flood of wrong keys leaves connections free."""
-        if _digest(token) in self._cached:
-            return await keys.find(self._tenants.database, token)
-        async with self._lookups:
-            return await keys.find(self._tenants.database, token)
 
 
 class AuthenticationMiddleware:

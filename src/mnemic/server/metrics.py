@@ -9,14 +9,17 @@ from prometheus_client.registry import Collector, CollectorRegistry
 from starlette.responses import PlainTextResponse, Response
 
 from mnemic.maintenance.exposition import MetricFamily, collect
+from mnemic.sdk.http.surface import Route
 from mnemic.sdk.tenants import Tenants
-from mnemic.server.authentication import RequireRole
+from mnemic.server.authentication import Require
 from mnemic.server.openapi import ROLE
 
+ROUTE = Route("metrics", "GET", "/metrics", "admin", "tenant")
 
-def metrics_routes(tenants: Tenants, require: RequireRole | None) -> APIRouter:
+
+def metrics_routes(tenants: Tenants, require: Require | None) -> APIRouter:
     """`/metrics` for admin keys; for everybody if `require` is None."""
-    guards = [Depends(require("admin"))] if require is not None else []
+    guards = [Depends(require(ROUTE))] if require is not None else []
     router = APIRouter(tags=["health"], dependencies=guards)
 
     @router.get(

@@ -7,7 +7,7 @@ fault, the response says nothing about the cause: the log does.
 
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from mnemic.errors import (
     TooManyRequestsError,
 )
 from mnemic.sdk.http.connection import OWNER_HEADER
+from mnemic.server.paths import is_under
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 5
@@ -106,6 +107,10 @@ class Problem(BaseModel):
     )
 
 
+ErrorPage = Callable[[Request, Problem], Response]
+"""Renders a problem for people; `app.state.error_pages` has one for each path that browsers visit."""
+
+
 def problem(
     request: Request,
     status: int,
@@ -115,7 +120,7 @@ def problem(
     headers: Mapping[str, str] | None = None,
     errors: Sequence[FieldError] = (),
 ) -> Response:
-    """The response to a failed request."""
+    """The response to a failed request: a page where people look, JSON elsewhere."""
     content = Problem(
         type=f"urn:mnemic:problem:{error}",
         title=HTTPStatus(status).phrase,
@@ -125,6 +130,10 @@ def problem(
         request_id=getattr(request.state, "request_id", ""),
         errors=list(errors),
     )
+    pages: Mapping[str, ErrorPage] = getattr(request.app.state, "error_pages", {})
+    for root, error_page in pages.items():
+        if is_under(request.scope["path"], root):
+            return error_page(request, content)
     return JSONResponse(content.model_dump(), status, headers=dict(headers or {}), media_type=MEDIA_TYPE)
 
 

@@ -1,8 +1,7 @@
 """One route for each call of the SDK, built from `mnemic.sdk.http.surface` and the call's signature.
 
 A route reads the arguments from the request, makes the call on the memory of the API key, and writes the
-response. A key that is bound to an owner works for that owner only: it may name no other owner, neither as an
-argument nor in the scope headers, and may not make calls that concern the whole tenant.
+response. `authorisation.py` decides which keys may make it.
 """
 
 import json
@@ -19,12 +18,13 @@ from starlette.datastructures import Headers
 from starlette.routing import Match
 from starlette.types import Scope
 
-from mnemic.errors import ForbiddenError, InvalidInputError
+from mnemic.errors import InvalidInputError
 from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
 from mnemic.sdk.http.surface import SURFACE, WHO_AM_I, Route
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, Call, find_call
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.server.authentication import AuthenticatedCaller, RequireRole
+from mnemic.server.authentication import AuthenticatedCaller, Require
+from mnemic.server.authorisation import authorise
 from mnemic.server.descriptions import describe_call
 from mnemic.server.openapi import ROLE
 from mnemic.types.whoami import WhoAmI
@@ -35,12 +35,13 @@ IN_MEMORY_MAX_BYTES = 1 << 20
 EMPTY_LINES_MAX = 1_000
 """Empty lines that a batch may have: reading them takes time and stores nothing."""
 
+WHO_AM_I_ROUTE = Route("whoami", "GET", WHO_AM_I, "read")
 _WHO_AM_I = TypeAdapter(WhoAmI)
 
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-def add_routes(app: FastAPI, require: RequireRole) -> None:
+def add_routes(app: FastAPI, require: Require) -> None:
     """Add a route for every call of the SDK."""
     for route in SURFACE:
         if route.call != STREAMED_ELSEWHERE:
@@ -52,7 +53,7 @@ def add_routes(app: FastAPI, require: RequireRole) -> None:
         "response_model": WhoAmI,
         "openapi_extra": {ROLE: "read"},
     }
-    _add(app, Route("whoami", "GET", WHO_AM_I, "read"), _who_am_i(require), about)
+    _add(app, WHO_AM_I_ROUTE, _who_am_i(require), about)
 
 
 def _add(app: FastAPI, route: Route, endpoint: Endpoint, about: dict[str, Any]) -> None:
@@ -93,8 +94,8 @@ class ExactRoute(APIRoute):
         return (Match.FULL if is_full else Match.PARTIAL), child
 
 
-def _endpoint(call: Call, require: RequireRole) -> Endpoint:
-    authenticate = require(call.route.role)
+def _endpoint(call: Call, require: Require) -> Endpoint:
+    authenticate = require(call.route)
 
     async def endpoint(request: Request) -> Response:
         caller = await authenticate(request)
@@ -127,21 +128,16 @@ def scoped_memory(
         )
         if header in headers
     }
-    if caller.owner is not None:
-        if route.reach == "tenant":
-            raise ForbiddenError(f"{route.call} concerns all owners; this API key is bound to one owner.")
-        if {scope.get("owner"), arguments.get("owner")} - {None, caller.owner}:
-            raise ForbiddenError("This API key is bound to another owner.")
+    authorise(caller.key, route, [scope.get("owner"), arguments.get("owner")])
     return caller.memory.scope(**scope)
 
 
-def _who_am_i(require: RequireRole) -> Endpoint:
-    authenticate = require("read")
+def _who_am_i(require: Require) -> Endpoint:
+    authenticate = require(WHO_AM_I_ROUTE)
 
     async def who_am_i(request: Request) -> Response:
         """The tenant and role of the API key, and the owner that it is bound to."""
         caller = await authenticate(request)
-        assert caller.key is not None, "the route requires a key"
         tenant = caller.memory.tenant
         found = WhoAmI(tenant.id, tenant.name, caller.key.role, caller.owner)
         return Response(_WHO_AM_I.dump_json(found), media_type=JSON_MEDIA_TYPE)

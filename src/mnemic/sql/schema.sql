@@ -1255,6 +1255,38 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.find_session(hash text, signed text) RETURNS TABLE(tenant_id uuid, tenant_name text, condition text, secret_hash bytea, session_id uuid, kind text, session_expires_at timestamp with time zone, key_id uuid, name text, role text, owner text, prefix text, created_at timestamp with time zone, expires_at timestamp with time zone, revoked_at timestamp with time zone, last_used_at timestamp with time zone)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    IF (
+        hash ~ '^[0-9a-f]{64}$' AND sha256(convert_to(signed, 'UTF8'))
+        = sha256(convert_to(mnemic.signature('find session', hash, mnemic.backend_identity()), 'UTF8'))
+    ) IS NOT TRUE THEN
+        RAISE insufficient_privilege USING MESSAGE = 'finding a session needs a signature of its hash';
+    END IF;
+    PERFORM
+        set_config('mnemic.session', hash, true),
+        set_config('mnemic.session_proof', mnemic.signature('session', hash, mnemic.transaction_identity()), true);
+    RETURN QUERY
+    SELECT tenants.tenant_id, tenants.name,
+        CASE
+            WHEN api_keys.revoked_at IS NOT NULL THEN 'revoked'
+            WHEN least(api_keys.expires_at, sessions.expires_at) <= statement_timestamp() THEN 'expired'
+            ELSE 'active'
+        END,
+        sessions.secret_hash, sessions.session_id, sessions.kind,
+        least(api_keys.expires_at, sessions.expires_at),
+        api_keys.key_id, api_keys.name, api_keys.role, api_keys.owner, api_keys.prefix,
+        api_keys.created_at, api_keys.expires_at, api_keys.revoked_at, api_keys.last_used_at
+    FROM queue.sessions
+    JOIN state.api_keys ON api_keys.tenant_id = sessions.tenant_id AND api_keys.key_id = sessions.key_id
+    JOIN state.tenants ON tenants.tenant_id = sessions.tenant_id
+    WHERE sessions.secret_hash = decode(hash, 'hex');
+END
+$_$;
+
 CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     RETURN CASE WHEN (octet_length(given) = char_length(given)) THEN lower((given COLLATE "C")) ELSE translate(lower((given COLLATE "C")), 'ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖØÙÚÛÜÝÞĀĂĄĆĈĊČĎĐĒĔĖĘĚĜĞĠĢĤĦĨĪĬĮİĲĴĶĹĻĽĿŁŃŅŇŊŌŎŐŒŔŖŘŚŜŞŠŢŤŦŨŪŬŮŰŲŴŶŸŹŻŽƁƂƄƆƇƉƊƋƎƏƐƑƓƔƖƗƘƜƝƟƠƢƤƦƧƩƬƮƯƱƲƳƵƷƸƼǄǅǇǈǊǋǍǏǑǓǕǗǙǛǞǠǢǤǦǨǪǬǮǱǲǴǶǷǸǺǼǾȀȂȄȆȈȊȌȎȐȒȔȖȘȚȜȞȠȢȤȦȨȪȬȮȰȲȺȻȽȾɁɃɄɅɆɈɊɌɎͰͲͶͿΆΈΉΊΌΎΏΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩΪΫϏϘϚϜϞϠϢϤϦϨϪϬϮϴϷϹϺϽϾϿЀЁЂЃЄЅІЇЈЉЊЋЌЍЎЏАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѶѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӁӃӅӇӉӋӍӐӒӔӖӘӚӜӞӠӢӤӦӨӪӬӮӰӲӴӶӸӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬᏭᏮᏯᏰᏱᏲᏳᏴᏵᲉᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿḀḂḄḆḈḊḌḎḐḒḔḖḘḚḜḞḠḢḤḦḨḪḬḮḰḲḴḶḸḺḼḾṀṂṄṆṈṊṌṎṐṒṔṖṘṚṜṞṠṢṤṦṨṪṬṮṰṲṴṶṸṺṼṾẀẂẄẆẈẊẌẎẐẒẔẞẠẢẤẦẨẪẬẮẰẲẴẶẸẺẼẾỀỂỄỆỈỊỌỎỐỒỔỖỘỚỜỞỠỢỤỦỨỪỬỮỰỲỴỶỸỺỼỾἈἉἊἋἌἍἎἏἘἙἚἛἜἝἨἩἪἫἬἭἮἯἸἹἺἻἼἽἾἿὈὉὊὋὌὍὙὛὝὟὨὩὪὫὬὭὮὯᾈᾉᾊᾋᾌᾍᾎᾏᾘᾙᾚᾛᾜᾝᾞᾟᾨᾩᾪᾫᾬᾭᾮᾯᾸᾹᾺΆᾼῈΈῊΉῌῘῙῚΊῨῩῪΎῬῸΌῺΏῼΩKÅℲⅠⅡⅢⅣⅤⅥⅦⅧⅨⅩⅪⅫⅬⅭⅮⅯↃⒶⒷⒸⒹⒺⒻⒼⒽⒾⒿⓀⓁⓂⓃⓄⓅⓆⓇⓈⓉⓊⓋⓌⓍⓎⓏⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱢⱣⱤⱧⱩⱫⱭⱮⱯⱰⱲⱵⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝂꝄꝆꝈꝊꝌꝎꝐꝒꝔꝖꝘꝚꝜꝞꝠꝢꝤꝦꝨꝪꝬꝮꝹꝻꝽꝾꞀꞂꞄꞆꞋꞍꞐꞒꞖꞘꞚꞜꞞꞠꞢꞤꞦꞨꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞺꞼꞾꟀꟂꟄꟅꟆꟇꟉꟋꟌꟐꟖꟘꟚꟜꟵＡＢＣＤＥＦＧＨＩＪＫＬＭＮＯＰＱＲＳＴＵＶＷＸＹＺ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕𐲀𐲁𐲂𐲃𐲄𐲅𐲆𐲇𐲈𐲉𐲊𐲋𐲌𐲍𐲎𐲏𐲐𐲑𐲒𐲓𐲔𐲕𐲖𐲗𐲘𐲙𐲚𐲛𐲜𐲝𐲞𐲟𐲠𐲡𐲢𐲣𐲤𐲥𐲦𐲧𐲨𐲩𐲪𐲫𐲬𐲭𐲮𐲯𐲰𐲱𐲲𐵐𐵑𐵒𐵓𐵔𐵕𐵖𐵗𐵘𐵙𐵚𐵛𐵜𐵝𐵞𐵟𐵠𐵡𐵢𐵣𐵤𐵥𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𞤀𞤁𞤂𞤃𞤄𞤅𞤆𞤇𞤈𞤉𞤊𞤋𞤌𞤍𞤎𞤏𞤐𞤑𞤒𞤓𞤔𞤕𞤖𞤗𞤘𞤙𞤚𞤛𞤜𞤝𞤞𞤟𞤠𞤡'::text, 'àáâãäåæçèéêëìíîïðñòóôõöøùúûüýþāăąćĉċčďđēĕėęěĝğġģĥħĩīĭįiĳĵķĺļľŀłńņňŋōŏőœŕŗřśŝşšţťŧũūŭůűųŵŷÿźżžɓƃƅɔƈɖɗƌǝəɛƒɠɣɩɨƙɯɲɵơƣƥʀƨʃƭʈưʊʋƴƶʒƹƽǆǆǉǉǌǌǎǐǒǔǖǘǚǜǟǡǣǥǧǩǫǭǯǳǳǵƕƿǹǻǽǿȁȃȅȇȉȋȍȏȑȓȕȗșțȝȟƞȣȥȧȩȫȭȯȱȳⱥȼƚⱦɂƀʉʌɇɉɋɍɏͱͳͷϳάέήίόύώαβγδεζηθικλμνξοπρστυφχψωϊϋϗϙϛϝϟϡϣϥϧϩϫϭϯθϸϲϻͻͼͽѐёђѓєѕіїјљњћќѝўџабвгдежзийклмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѷѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӂӄӆӈӊӌӎӑӓӕӗәӛӝӟӡӣӥӧөӫӭӯӱӳӵӷӹӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹꮺꮻꮼꮽꮾꮿᏸᏹᏺᏻᏼᏽᲊაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿḁḃḅḇḉḋḍḏḑḓḕḗḙḛḝḟḡḣḥḧḩḫḭḯḱḳḵḷḹḻḽḿṁṃṅṇṉṋṍṏṑṓṕṗṙṛṝṟṡṣṥṧṩṫṭṯṱṳṵṷṹṻṽṿẁẃẅẇẉẋẍẏẑẓẕßạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹỻỽỿἀἁἂἃἄἅἆἇἐἑἒἓἔἕἠἡἢἣἤἥἦἧἰἱἲἳἴἵἶἷὀὁὂὃὄὅὑὓὕὗὠὡὢὣὤὥὦὧᾀᾁᾂᾃᾄᾅᾆᾇᾐᾑᾒᾓᾔᾕᾖᾗᾠᾡᾢᾣᾤᾥᾦᾧᾰᾱὰάᾳὲέὴήῃῐῑὶίῠῡὺύῥὸόὼώῳωkåⅎⅰⅱⅲⅳⅴⅵⅶⅷⅸⅹⅺⅻⅼⅽⅾⅿↄⓐⓑⓒⓓⓔⓕⓖⓗⓘⓙⓚⓛⓜⓝⓞⓟⓠⓡⓢⓣⓤⓥⓦⓧⓨⓩⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟⱡɫᵽɽⱨⱪⱬɑɱɐɒⱳⱶȿɀⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿꝁꝃꝅꝇꝉꝋꝍꝏꝑꝓꝕꝗꝙꝛꝝꝟꝡꝣꝥꝧꝩꝫꝭꝯꝺꝼᵹꝿꞁꞃꞅꞇꞌɥꞑꞓꞗꞙꞛꞝꞟꞡꞣꞥꞧꞩɦɜɡɬɪʞʇʝꭓꞵꞷꞹꞻꞽꞿꟁꟃꞔʂᶎꟈꟊɤꟍꟑꟗꟙꟛƛꟶａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼𐳀𐳁𐳂𐳃𐳄𐳅𐳆𐳇𐳈𐳉𐳊𐳋𐳌𐳍𐳎𐳏𐳐𐳑𐳒𐳓𐳔𐳕𐳖𐳗𐳘𐳙𐳚𐳛𐳜𐳝𐳞𐳟𐳠𐳡𐳢𐳣𐳤𐳥𐳦𐳧𐳨𐳩𐳪𐳫𐳬𐳭𐳮𐳯𐳰𐳱𐳲𐵰𐵱𐵲𐵳𐵴𐵵𐵶𐵷𐵸𐵹𐵺𐵻𐵼𐵽𐵾𐵿𐶀𐶁𐶂𐶃𐶄𐶅𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿𞤢𞤣𞤤𞤥𞤦𞤧𞤨𞤩𞤪𞤫𞤬𞤭𞤮𞤯𞤰𞤱𞤲𞤳𞤴𞤵𞤶𞤷𞤸𞤹𞤺𞤻𞤼𞤽𞤾𞤿𞥀𞥁𞥂𞥃'::text) END;
@@ -5041,6 +5073,33 @@ ALTER TABLE ONLY queue.reembedding FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE queue.reembedding IS 'Memories that still lack a vector of the model that is being changed to.';
 
+CREATE TABLE queue.sessions (
+    tenant_id uuid NOT NULL,
+    session_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    key_id uuid NOT NULL,
+    kind text NOT NULL,
+    secret_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT ends_soon CHECK (((expires_at > created_at) AND (expires_at <= (created_at +
+CASE kind
+    WHEN 'link'::text THEN '00:05:00'::interval
+    ELSE '12:00:00'::interval
+END)))),
+    CONSTRAINT sessions_kind_check CHECK ((kind = ANY (ARRAY['session'::text, 'link'::text]))),
+    CONSTRAINT sessions_secret_hash_check CHECK ((octet_length(secret_hash) = 32))
+);
+ALTER TABLE ONLY queue.sessions ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.sessions ALTER COLUMN key_id SET STATISTICS 1;
+ALTER TABLE ONLY queue.sessions ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY queue.sessions ALTER COLUMN secret_hash SET STATISTICS 0;
+ALTER TABLE ONLY queue.sessions ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY queue.sessions ALTER COLUMN expires_at SET STATISTICS 0;
+
+ALTER TABLE ONLY queue.sessions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE queue.sessions IS 'Sessions of browsers, and links that open one: hashes of their secrets, never the secrets.';
+
 CREATE TABLE queue.webhook_deliveries (
     tenant_id uuid NOT NULL,
     delivery_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -6823,6 +6882,45 @@ CREATE VIEW traces.growth_7d WITH (security_invoker='true') AS
 
 COMMENT ON VIEW traces.growth_7d IS 'What came and went on each of the last seven days (of UTC).';
 
+CREATE TABLE traces.hourly_metrics (
+    tenant_id uuid NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    operation text NOT NULL,
+    call_count bigint NOT NULL,
+    failed_count bigint NOT NULL,
+    refused_count bigint NOT NULL,
+    weak_count bigint NOT NULL,
+    memory_count bigint NOT NULL,
+    spent_microdollars bigint NOT NULL,
+    durations integer[] NOT NULL,
+    confidences integer[] NOT NULL,
+    CONSTRAINT hourly_metrics_call_count_check CHECK ((call_count >= 0)),
+    CONSTRAINT hourly_metrics_confidences_check CHECK ((cardinality(confidences) = 20)),
+    CONSTRAINT hourly_metrics_durations_check CHECK ((cardinality(durations) = 49)),
+    CONSTRAINT hourly_metrics_failed_count_check CHECK ((failed_count >= 0)),
+    CONSTRAINT hourly_metrics_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0)),
+    CONSTRAINT hourly_metrics_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT hourly_metrics_operation_check CHECK (((char_length(operation) >= 1) AND (char_length(operation) <= 64))),
+    CONSTRAINT hourly_metrics_refused_count_check CHECK ((refused_count >= 0)),
+    CONSTRAINT hourly_metrics_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
+    CONSTRAINT hourly_metrics_weak_count_check CHECK ((weak_count >= 0))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN hour SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN operation SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN call_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN failed_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN refused_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN weak_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN durations SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN confidences SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.hourly_metrics FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.hourly_metrics IS 'Calls by hour and operation: counts, durations, confidences of recalls, spend.';
+
 CREATE VIEW traces.metrics_24h WITH (security_invoker='true') AS
  SELECT operation,
     count(*) AS call_count,
@@ -7075,6 +7173,9 @@ ALTER TABLE ONLY queue.reembedding
 ALTER TABLE ONLY queue.schedules
     ADD CONSTRAINT schedules_pkey PRIMARY KEY (tenant_id, name);
 
+ALTER TABLE ONLY queue.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, session_id);
+
 ALTER TABLE ONLY queue.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (tenant_id, delivery_id);
 
@@ -7267,6 +7368,9 @@ ALTER TABLE ONLY state.working_items
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant_id, audit_id);
 
+ALTER TABLE ONLY traces.hourly_metrics
+    ADD CONSTRAINT hourly_metrics_pkey PRIMARY KEY (tenant_id, hour, operation);
+
 ALTER TABLE ONLY traces.memory_log
     ADD CONSTRAINT memory_log_pkey PRIMARY KEY (tenant_id, log_id, logged_at);
 
@@ -7302,6 +7406,10 @@ CREATE INDEX jobs_running ON queue.jobs USING btree (tenant_id, job_id) WHERE (s
 CREATE INDEX jobs_scheduled ON queue.jobs USING btree (tenant_id, run_at) WHERE (state = 'scheduled'::text);
 
 CREATE INDEX jobs_waiting ON queue.jobs USING btree (tenant_id, type, priority DESC, run_at, job_id) WHERE (state = 'waiting'::text);
+
+CREATE INDEX sessions_hash ON queue.sessions USING hash (secret_hash);
+
+CREATE INDEX sessions_of_key ON queue.sessions USING btree (tenant_id, key_id, created_at DESC, session_id DESC);
 
 CREATE INDEX webhook_deliveries_age ON queue.webhook_deliveries USING btree (tenant_id, at);
 
@@ -7562,6 +7670,9 @@ ALTER TABLE ONLY queue.reembedding
 
 ALTER TABLE ONLY queue.schedules
     ADD CONSTRAINT schedules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY queue.sessions
+    ADD CONSTRAINT sessions_tenant_id_key_id_fkey FOREIGN KEY (tenant_id, key_id) REFERENCES state.api_keys(tenant_id, key_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY queue.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_tenant_id_webhook_id_fkey FOREIGN KEY (tenant_id, webhook_id) REFERENCES queue.webhooks(tenant_id, webhook_id) ON DELETE CASCADE;
@@ -7872,11 +7983,17 @@ CREATE POLICY same_tenant ON queue.reembedding USING ((tenant_id = ( SELECT mnem
 
 CREATE POLICY same_tenant ON queue.schedules USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON queue.sessions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON queue.webhook_deliveries USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON queue.webhooks USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 ALTER TABLE queue.schedules ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY session_lookup ON queue.sessions FOR SELECT TO mnemic_definer USING ((encode(secret_hash, 'hex'::text) = ( SELECT mnemic.verified_claim('session'::text) AS verified_claim)));
+
+ALTER TABLE queue.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE queue.webhook_deliveries ENABLE ROW LEVEL SECURITY;
 
@@ -8106,6 +8223,14 @@ CREATE POLICY search_as_definer ON state.memories FOR SELECT TO mnemic_definer U
 
 CREATE POLICY search_as_definer ON state.memory_versions FOR SELECT TO mnemic_definer USING (true);
 
+CREATE POLICY session_lookup ON state.api_keys FOR SELECT TO mnemic_definer USING (((( SELECT mnemic.verified_claim('session'::text) AS verified_claim) IS NOT NULL) AND (EXISTS ( SELECT
+   FROM queue.sessions
+  WHERE ((sessions.tenant_id = api_keys.tenant_id) AND (sessions.key_id = api_keys.key_id) AND (encode(sessions.secret_hash, 'hex'::text) = ( SELECT mnemic.verified_claim('session'::text) AS verified_claim)))))));
+
+CREATE POLICY session_lookup ON state.tenants FOR SELECT TO mnemic_definer USING (((( SELECT mnemic.verified_claim('session'::text) AS verified_claim) IS NOT NULL) AND (EXISTS ( SELECT
+   FROM queue.sessions
+  WHERE ((sessions.tenant_id = tenants.tenant_id) AND (encode(sessions.secret_hash, 'hex'::text) = ( SELECT mnemic.verified_claim('session'::text) AS verified_claim)))))));
+
 ALTER TABLE state.spend_accounts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.state_documents ENABLE ROW LEVEL SECURITY;
@@ -8130,11 +8255,15 @@ ALTER TABLE state.working_items ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.hourly_metrics ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.hourly_metrics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -8263,6 +8392,9 @@ GRANT ALL ON FUNCTION mnemic.filtered_candidates(wanted_owner text, filter mnemi
 
 REVOKE ALL ON FUNCTION mnemic.find_key(hash text, signed text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.find_key(hash text, signed text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.find_session(hash text, signed text) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.find_session(hash text, signed text) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.follow_channel() FROM PUBLIC;
 
@@ -8628,6 +8760,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE queue.job_keys TO mnemic_definer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE queue.reembedding TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE queue.reembedding TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE ON TABLE queue.sessions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE queue.sessions TO mnemic_definer;
+
 GRANT SELECT,INSERT ON TABLE queue.webhook_deliveries TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE queue.webhook_deliveries TO mnemic_definer;
 
@@ -8879,6 +9014,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE traces.audit_log TO mnemic_definer;
 GRANT SELECT ON TABLE traces.dead_xrefs TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.growth_7d TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.hourly_metrics TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.hourly_metrics TO mnemic_definer;
 
 GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
 

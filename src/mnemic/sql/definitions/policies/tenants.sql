@@ -32,3 +32,14 @@ USING (
           AND encode(api_keys.key_hash, 'hex') = (SELECT mnemic.verified_claim('key'))
     )
 );
+
+-- For find_session: the tenant of the session whose hash was proved.
+DROP POLICY IF EXISTS session_lookup ON state.tenants;
+CREATE POLICY session_lookup ON state.tenants FOR SELECT TO mnemic_definer
+USING (
+    (SELECT mnemic.verified_claim('session')) IS NOT NULL AND EXISTS (
+        SELECT FROM queue.sessions
+        WHERE sessions.tenant_id = tenants.tenant_id
+          AND encode(sessions.secret_hash, 'hex') = (SELECT mnemic.verified_claim('session'))
+    )
+);

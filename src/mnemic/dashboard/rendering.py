@@ -1,0 +1,205 @@
+"""Templates: the Jinja environment, its filters, and the frame around every page.
+
+Everything that a template prints is escaped. Templates hold no script and no style, and the policy that is
+sent with every page (`CONTENT_SECURITY_POLICY`) would not run them.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+from urllib.parse import quote, unquote
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from mnemic.dashboard import charts, word_diff
+from mnemic.dashboard.pages import GROUPS, Page, Redirected, Shown
+from mnemic.dashboard.static_files import address_of
+from mnemic.dashboard.visit import FRAGMENT_HEADER, MAIN, ROOT, Visit
+
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types mnemic"
+)
+HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    # Not no-referrer: with that, browsers send `Origin: null` with forms, which `check_same_origin` refuses.
+    "Referrer-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Vary": "Cookie, X-Fragment",
+}
+NOTICE_COOKIE = "mnemic_notice"
+NOTICE_S = 60
+NOTICE_MAX_CHARACTERS = 500
+
+UNITS_S = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3_600, "h"), (60, "min"))
+TONES = {
+    "active": "good",
+    "applied": "good",
+    "archived": "warn",
+    "cancelled": "warn",
+    "dead": "bad",
+    "done": "good",
+    "failed": "bad",
+    "found": "good",
+    "merged": "warn",
+    "pending_review": "warn",
+    "quarantined": "warn",
+    "refused": "bad",
+    "revoked": "bad",
+    "running": "accent",
+    "staged": "warn",
+    "succeeded": "good",
+    "superseded": "warn",
+    "weak": "warn",
+}
+"""The colour of a state; states that are not here are plain."""
+
+
+def render(visit: Visit, pages: tuple[Page, ...], shown: Shown) -> Response:
+    """The whole page, its inside if the script replaces that, or one of its fragments."""
+    fragment = visit.fragment
+    name = shown.fragments.get(fragment, shown.template)
+    is_part = fragment in shown.fragments
+    notice = _read_notice(visit.request) if not is_part else None
+    context = {
+        "visit": visit,
+        "layout": "inside.html" if fragment == MAIN else "frame.html",
+        "navigation": _navigation(visit, pages),
+        "notice": notice,
+        **shown.context,
+    }
+    response = HTMLResponse(environment().get_template(name).render(context), shown.status, headers=HEADERS)
+    if notice is not None:
+        response.delete_cookie(NOTICE_COOKIE, path=ROOT)
+    return response
+
+
+def render_alone(request: Request, name: str, context: Mapping[str, Any], *, status: int = 200) -> Response:
+    """A page without navigation: sign-in, and errors of visitors who are not signed in."""
+    is_inside = request.headers.get(FRAGMENT_HEADER) == MAIN
+    layout = "inside.html" if is_inside else "alone.html"
+    html = (
+        environment().get_template(name).render({"layout": layout, "visit": None, "notice": None, **context})
+    )
+    return HTMLResponse(html, status, headers=HEADERS)
+
+
+def redirect(redirected: Redirected, *, secure: bool) -> Response:
+    """The response after a form: the next page shows the notice once."""
+    response = RedirectResponse(redirected.location, 303)
+    if redirected.notice:
+        undo = redirected.undo
+        notice = {
+            "text": redirected.notice[:NOTICE_MAX_CHARACTERS],
+            "undo": None if undo is None else {"action": undo.action, "fields": dict(undo.fields)},
+        }
+        response.set_cookie(
+            NOTICE_COOKIE,
+            quote(json.dumps(notice)),
+            max_age=NOTICE_S,
+            path=ROOT,
+            httponly=True,
+            samesite="lax",
+            secure=secure,
+        )
+    return response
+
+
+@cache
+def environment() -> Environment:
+    """The environment of all templates."""
+    made = Environment(
+        loader=PackageLoader("mnemic.dashboard"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        ago=ago, day=day, number=number, percent=percent, short=short, tone=tone, when=when, words=words
+    )
+    made.globals.update(charts=charts, diff_words=word_diff.diff_words, root=ROOT, static=address_of)
+    return made
+
+
+def when(moment: datetime | None) -> str:
+    """A time to the minute."""
+    return f"{moment.astimezone(UTC):%-d %b %Y, %H:%M}" if moment is not None else "–"
+
+
+def day(moment: datetime | None) -> str:
+    """A date."""
+    return f"{moment.astimezone(UTC):%-d %b %Y}" if moment is not None else "–"
+
+
+def ago(moment: datetime | None) -> str:
+    """How long ago a time was, or how long until it comes."""
+    if moment is None:
+        return "never"
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    for size, unit in UNITS_S:
+        if abs(seconds) >= size:
+            count = f"{abs(seconds) / size:.0f} {unit}"
+            return f"{count} ago" if seconds > 0 else f"in {count}"
+    return "just now"
+
+
+def number(value: float) -> str:
+    """A number with separators of thousands."""
+    return f"{value:,.0f}"
+
+
+def short(value: float) -> str:
+    """A number in few characters: 103 k."""
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size * 10 or (value >= size and unit != "k"):
+            return f"{value / size:.{0 if value >= size * 10 else 1}f} {unit}"
+    return f"{value:,.0f}"
+
+
+def percent(share: float | None) -> str:
+    """A share as a percentage."""
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def tone(state: str) -> str:
+    """The colour of the badge of a state."""
+    return TONES.get(state, "")
+
+
+def words(name: str) -> str:
+    """The name of a state or kind as words: pending_review is "pending review"."""
+    return name.replace("_", " ")
+
+
+def _navigation(visit: Visit, pages: tuple[Page, ...]) -> list[tuple[str, list[Page]]]:
+    """The pages that the key may see, by group."""
+    found = [
+        (group, [each for each in pages if each.group == group and visit.may(each.call)]) for group in GROUPS
+    ]
+    return [(group, listed) for group, listed in found if listed]
+
+
+def _read_notice(request: Request) -> dict[str, Any] | None:
+    """The notice of the last act. It comes back from the browser, so only its form is trusted."""
+    try:
+        found = json.loads(unquote(request.cookies.get(NOTICE_COOKIE, "")))
+        text, undo = str(found["text"]), found["undo"]
+        if undo is None:
+            return {"text": text, "undo": None}
+        action, fields = (
+            str(undo["action"]),
+            {str(name): str(value) for name, value in undo["fields"].items()},
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    return (
+        {"text": text, "undo": {"action": action, "fields": fields}}
+        if action.startswith(f"{ROOT}/")
+        else None
+    )

@@ -1,0 +1,107 @@
+"""One request of a signed-in visitor: who it is, what the key allows, and the fields that were sent."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+
+from mnemic.dashboard.fields import Fields
+from mnemic.dashboard.forms import read_form
+from mnemic.govern.sessions import AuthenticatedSession
+from mnemic.sdk.memory import AsyncMemory
+from mnemic.server.app import ServerApp
+from mnemic.server.authorisation import authorise, may
+from mnemic.server.browser_sessions import ROOT, BrowserSessions
+from mnemic.server.routes import WHO_AM_I_ROUTE
+from mnemic.types.key import ApiKey
+from mnemic.types.scope import check_name
+
+__all__ = ["FRAGMENT_HEADER", "MAIN", "ROOT", "Visit", "visit_of"]
+
+FRAGMENT_HEADER = "x-fragment"
+MAIN = "#main"
+ACTION = "dashboard_call"
+"""The action of audit records of calls that change something."""
+OWNERS_LISTED_MAX = 100
+"""Owners that the menu of owners lists; the page Owners finds the others."""
+
+
+@dataclass
+class Visit:
+    """A request, and everything that a view needs to answer it.
+
+    `memory` obeys the key: it makes only the calls that the key may make over HTTP. It is scoped to `owner`,
+    the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from.
+    """
+
+    request: Request
+    server: ServerApp
+    browser_sessions: BrowserSessions
+    found: AuthenticatedSession
+    memory: AsyncMemory
+    owner: str = ""
+    owners: list[str] = field(default_factory=list)
+    page: str = ""
+
+    @property
+    def key(self) -> ApiKey:
+        """The key that the visitor signed in with, the parent of the session."""
+        return self.found.key
+
+    @property
+    def query(self) -> Fields:
+        """The fields of the URL."""
+        return Fields(self.request.query_params.multi_items())
+
+    @property
+    def path(self) -> dict[str, Any]:
+        """The parts of the path that the view names."""
+        return self.request.path_params
+
+    @property
+    def fragment(self) -> str:
+        """The part of the page that the script asks for, such as "#found"; "" for a whole page."""
+        return self.request.headers.get(FRAGMENT_HEADER, "")
+
+    def may(self, call: str) -> bool:
+        """Whether the key may make a call; pages hide what it may not do."""
+        return may(self.key, call)
+
+    def url(self, page: str, **fields: Any) -> str:
+        """The address of a page below `/ui`, for the same owner; fields that are None or "" are left out."""
+        given = {"owner": self.owner} | fields if self.key.owner is None else fields
+        kept = {name: value for name, value in given.items() if value not in (None, "", [], ())}
+        return f"{ROOT}/{page}" + (f"?{urlencode(kept, doseq=True)}" if kept else "")
+
+    def url_here(self, **fields: Any) -> str:
+        """The address of this page with some fields of its URL replaced."""
+        given: dict[str, Any] = {}
+        for name, value in self.query.pairs():
+            given.setdefault(name, []).append(value)
+        page = self.request.url.path.removeprefix(f"{ROOT}/")
+        return self.url(page, **(given | fields))
+
+    async def form(self) -> Fields:
+        """The fields of the form that was sent."""
+        return await read_form(self.request)
+
+
+async def visit_of(request: Request, server: ServerApp, browser_sessions: BrowserSessions) -> Visit:
+    """The visit of a signed-in visitor; NotAuthenticatedError if nobody is signed in."""
+    found = await browser_sessions.session_of(request)
+    memory = await server.authenticator.guarded_memory_of(
+        found, request.state.request_id, action=ACTION, audits_from="write"
+    )
+    visit = Visit(request, server, browser_sessions, found, memory)
+    named = visit.query.text("owner")
+    authorise(found.key, WHO_AM_I_ROUTE, [named])
+    if found.key.owner is not None:
+        visit.owner, visit.owners = found.key.owner, [found.key.owner]
+        return visit
+    if visit.may("admin.owners"):
+        visit.owners = list(await memory.admin.owners(limit=OWNERS_LISTED_MAX))
+    visit.owner = check_name("owner", named) if named else next(iter(visit.owners), "")
+    if visit.owner:
+        visit.memory = memory.scope(owner=visit.owner)
+    return visit

@@ -1,4 +1,4 @@
-"""Cleanup: candidates of each kind, dry runs that show exactly what a run changes, and undo of a whole run."""
+"""Cleanup: candidates of each kind, dry runs that show what a run changes, and undo of a whole run."""
 
 from uuid import UUID, uuid4
 
@@ -134,7 +134,7 @@ async def test_lists_and_runs_are_bounded_and_go_on(
     monkeypatch.setattr(cleaning, "READ_MAX", 2)
     monkeypatch.setattr(cleaning, "RUN_MAX", 3)
     ids = [
-        await old(memory, rows, f"Alice may like opera {number}.", category=category)
+        await old(memory, rows, f"Alice may like {category} {number}.", category=category)
         for category in ("behavioral", "preference")
         for number in range(3)
     ]

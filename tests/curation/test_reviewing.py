@@ -23,7 +23,7 @@ async def near_pair(memory: AsyncMemory) -> tuple[UUID, UUID]:
 async def contradicting_pair(memory: AsyncMemory, rows: Rows) -> tuple[UUID, UUID]:
     """An older memory and a newer one that was found to outdate it."""
     older, newer = (
-        await memory.retain(["Alice lives in Berlin.", "Alice has moved to Lisbon by now."])
+        await memory.retain(["The office of Acme is large.", "Paul sold his old red car."])
     ).memory_ids
     await memory.memories.outdated()
     rows.run(f"DELETE FROM state.outdated_memories WHERE older_id = '{older}'")

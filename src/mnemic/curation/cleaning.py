@@ -2,8 +2,8 @@
 
 The kinds are *stale* (recalled once, not for long, and of low salience), *never recalled*, *expired*, and
 *dead links*: a memory that was replaced by one that is forgotten is archived, and evidence that leads to
-nothing is removed from a memory, which stays. Anchored memories, turns, documents, goals, parts of longer texts
-and memories of branches are left out.
+nothing is removed from a memory, which stays. Anchored memories, turns, documents, goals, parts of longer
+texts and memories of branches are left out.
 
 A call reads a bounded number of memories, section by section, and says where the next one continues. Counting
 reads all of them, so counts are stored with their time.

@@ -3263,6 +3263,7 @@ CREATE TABLE state.outdated_memories (
     decision text DEFAULT 'found'::text NOT NULL,
     found_at timestamp with time zone DEFAULT now() NOT NULL,
     decided_at timestamp with time zone,
+    review_owner text,
     CONSTRAINT decided CHECK (((decision = 'found'::text) = (decided_at IS NULL))),
     CONSTRAINT no_self_loop CHECK ((older_id <> newer_id)),
     CONSTRAINT outdated_memories_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 64))),
@@ -3278,6 +3279,7 @@ ALTER TABLE ONLY state.outdated_memories ALTER COLUMN certainty SET STATISTICS 0
 ALTER TABLE ONLY state.outdated_memories ALTER COLUMN decision SET STATISTICS 0;
 ALTER TABLE ONLY state.outdated_memories ALTER COLUMN found_at SET STATISTICS 0;
 ALTER TABLE ONLY state.outdated_memories ALTER COLUMN decided_at SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN review_owner SET STATISTICS 0;
 
 ALTER TABLE ONLY state.outdated_memories FORCE ROW LEVEL SECURITY;
 
@@ -4195,6 +4197,24 @@ BEGIN
     RETURN (SELECT used.model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
 END
 $_$;
+
+CREATE FUNCTION mnemic.set_review_owner() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    given CONSTANT jsonb := to_jsonb(NEW);
+BEGIN
+    SELECT CASE WHEN bool_and(memories.conversation IS NULL AND memories.whole_id IS NULL) THEN min(memories.owner) END
+    INTO NEW.review_owner
+    FROM state.memories
+    WHERE memories.tenant_id = NEW.tenant_id
+      AND memories.memory_id IN (
+          coalesce(given ->> 'memory_id', given ->> 'newer_id')::uuid, coalesce(given ->> 'like_id', given ->> 'older_id')::uuid
+      );
+    RETURN NEW;
+END
+$$;
 
 CREATE FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -6185,7 +6205,7 @@ CREATE TABLE state.memory_changes (
     signals jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT memory_changes_evidence_check CHECK ((cardinality(evidence) <= 64)),
     CONSTRAINT memory_changes_fields_check CHECK ((jsonb_typeof(fields) = 'object'::text)),
-    CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text]))),
+    CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text, 'unlink'::text]))),
     CONSTRAINT memory_changes_position_check CHECK (("position" >= 0)),
     CONSTRAINT memory_changes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT memory_changes_relationship_check CHECK ((relationship = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
@@ -6522,6 +6542,7 @@ CREATE TABLE state.near_duplicates (
     similarity real NOT NULL,
     decision text DEFAULT 'pending'::text NOT NULL,
     found_at timestamp with time zone DEFAULT now() NOT NULL,
+    review_owner text,
     CONSTRAINT near_duplicates_decision_check CHECK ((decision = ANY (ARRAY['pending'::text, 'distinct'::text, 'merged'::text]))),
     CONSTRAINT near_duplicates_similarity_check CHECK (((similarity >= (0)::double precision) AND (similarity <= (1)::double precision))),
     CONSTRAINT no_self_loop CHECK ((memory_id <> like_id))
@@ -6531,6 +6552,7 @@ ALTER TABLE ONLY state.near_duplicates ALTER COLUMN like_id SET STATISTICS 1;
 ALTER TABLE ONLY state.near_duplicates ALTER COLUMN similarity SET STATISTICS 0;
 ALTER TABLE ONLY state.near_duplicates ALTER COLUMN decision SET STATISTICS 0;
 ALTER TABLE ONLY state.near_duplicates ALTER COLUMN found_at SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN review_owner SET STATISTICS 0;
 
 ALTER TABLE ONLY state.near_duplicates FORCE ROW LEVEL SECURITY;
 
@@ -7037,6 +7059,27 @@ ALTER TABLE ONLY traces.audit_log ALTER COLUMN at SET STATISTICS 0;
 ALTER TABLE ONLY traces.audit_log FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.audit_log IS 'Destructive actions: the intent before, the outcome after.';
+
+CREATE TABLE traces.cleanup_counts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    kind text NOT NULL,
+    memory_count integer NOT NULL,
+    is_complete boolean NOT NULL,
+    counted_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT cleanup_counts_kind_check CHECK ((kind = ANY (ARRAY['stale'::text, 'expired'::text, 'never_recalled'::text, 'dead_links'::text]))),
+    CONSTRAINT cleanup_counts_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT cleanup_counts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN is_complete SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN counted_at SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.cleanup_counts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.cleanup_counts IS 'How many memories each kind of cleanup found when they were last counted.';
 
 CREATE VIEW traces.dead_xrefs WITH (security_invoker='true') AS
  SELECT 'relationship'::text AS kind,
@@ -7612,6 +7655,9 @@ ALTER TABLE ONLY state.working_items
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant_id, audit_id);
 
+ALTER TABLE ONLY traces.cleanup_counts
+    ADD CONSTRAINT cleanup_counts_pkey PRIMARY KEY (tenant_id, owner, kind);
+
 ALTER TABLE ONLY traces.hourly_metrics
     ADD CONSTRAINT hourly_metrics_pkey PRIMARY KEY (tenant_id, hour, operation);
 
@@ -7676,6 +7722,8 @@ CREATE INDEX branch_tombstones_of_memory ON state.branch_tombstones USING btree 
 CREATE INDEX branch_tombstones_replacing ON state.branch_tombstones USING btree (tenant_id, replaced_by) WHERE (replaced_by IS NOT NULL);
 
 CREATE INDEX changesets_newest ON state.changesets USING btree (tenant_id, owner, changeset_id DESC);
+
+CREATE INDEX changesets_staged ON state.changesets USING btree (tenant_id, owner, changeset_id) WHERE (state = 'staged'::text);
 
 CREATE INDEX channel_branches_of_parent ON state.channel_branches USING btree (tenant_id, owner, parent);
 
@@ -7743,11 +7791,15 @@ CREATE INDEX memories_browse ON state.memories USING btree (tenant_id, owner, ca
 
 CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner, branch) NULLS NOT DISTINCT WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
 
+CREATE INDEX memories_evidenced ON state.memories USING btree (tenant_id, owner, memory_id) WHERE ((evidence <> '{}'::text[]) AND (deleted_at IS NULL));
+
 CREATE INDEX memories_expiring ON state.memories USING btree (tenant_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (status = ANY (ARRAY['active'::text, 'pending_review'::text])) AND (deleted_at IS NULL));
 
 CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, external_id, owner, branch) NULLS NOT DISTINCT WHERE ((external_id IS NOT NULL) AND (COALESCE(chunk_index, 0) = 0));
 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
+
+CREATE INDEX memories_forgotten ON state.memories USING btree (tenant_id, owner, memory_id) WHERE (deleted_at IS NOT NULL);
 
 CREATE INDEX memories_happened ON state.memories USING btree (tenant_id, owner, COALESCE(at, created_at));
 ALTER INDEX state.memories_happened ALTER COLUMN 3 SET STATISTICS 0;
@@ -7758,6 +7810,8 @@ CREATE INDEX memories_metadata ON state.memories USING gin (mnemic.scope_key(ten
 ALTER INDEX state.memories_metadata ALTER COLUMN 1 SET STATISTICS 0;
 
 CREATE INDEX memories_of_branch ON state.memories USING btree (tenant_id, owner, branch, memory_id DESC) WHERE (branch IS NOT NULL);
+
+CREATE INDEX memories_pending_review ON state.memories USING btree (tenant_id, owner, memory_id) WHERE ((status = 'pending_review'::text) AND (deleted_at IS NULL));
 
 CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC);
 
@@ -7795,7 +7849,11 @@ CREATE INDEX near_duplicates_like ON state.near_duplicates USING btree (tenant_i
 
 CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenant_id, found_at) WHERE (decision = 'pending'::text);
 
+CREATE INDEX near_duplicates_waiting ON state.near_duplicates USING btree (tenant_id, review_owner, memory_id, like_id) WHERE (decision = 'pending'::text);
+
 CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
+
+CREATE INDEX outdated_memories_waiting ON state.outdated_memories USING btree (tenant_id, review_owner, newer_id, older_id) WHERE (decision = 'found'::text);
 
 CREATE INDEX promotions_newest ON state.promotions USING btree (tenant_id, owner, memory_id DESC);
 
@@ -7910,6 +7968,10 @@ CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH 
 CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (new.dropped_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
 
 CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
+
+CREATE TRIGGER set_review_owner BEFORE INSERT ON state.near_duplicates FOR EACH ROW EXECUTE FUNCTION mnemic.set_review_owner();
+
+CREATE TRIGGER set_review_owner BEFORE INSERT ON state.outdated_memories FOR EACH ROW EXECUTE FUNCTION mnemic.set_review_owner();
 
 CREATE TRIGGER skip_imported_member BEFORE INSERT ON state.group_members FOR EACH ROW WHEN ((CURRENT_USER = 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.skip_imported_member();
 
@@ -8176,6 +8238,9 @@ ALTER TABLE ONLY traces.audit_log
 
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_tenant_id_intent_id_fkey FOREIGN KEY (tenant_id, intent_id) REFERENCES traces.audit_log(tenant_id, audit_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY traces.cleanup_counts
+    ADD CONSTRAINT cleanup_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8525,6 +8590,8 @@ ALTER TABLE state.working_items ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.cleanup_counts ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE traces.hourly_metrics ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
@@ -8532,6 +8599,8 @@ ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.cleanup_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.hourly_metrics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -9290,6 +9359,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.working_items TO mnemic_definer;
 
 GRANT SELECT,INSERT ON TABLE traces.audit_log TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.audit_log TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.cleanup_counts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.cleanup_counts TO mnemic_definer;
 
 GRANT SELECT ON TABLE traces.dead_xrefs TO mnemic_app;
 

@@ -6882,6 +6882,45 @@ CREATE VIEW traces.growth_7d WITH (security_invoker='true') AS
 
 COMMENT ON VIEW traces.growth_7d IS 'What came and went on each of the last seven days (of UTC).';
 
+CREATE TABLE traces.hourly_metrics (
+    tenant_id uuid NOT NULL,
+    hour timestamp with time zone NOT NULL,
+    operation text NOT NULL,
+    call_count bigint NOT NULL,
+    failed_count bigint NOT NULL,
+    refused_count bigint NOT NULL,
+    weak_count bigint NOT NULL,
+    memory_count bigint NOT NULL,
+    spent_microdollars bigint NOT NULL,
+    durations integer[] NOT NULL,
+    confidences integer[] NOT NULL,
+    CONSTRAINT hourly_metrics_call_count_check CHECK ((call_count >= 0)),
+    CONSTRAINT hourly_metrics_confidences_check CHECK ((cardinality(confidences) = 20)),
+    CONSTRAINT hourly_metrics_durations_check CHECK ((cardinality(durations) = 49)),
+    CONSTRAINT hourly_metrics_failed_count_check CHECK ((failed_count >= 0)),
+    CONSTRAINT hourly_metrics_hour_check CHECK ((((EXTRACT(epoch FROM hour))::bigint % (3600)::bigint) = 0)),
+    CONSTRAINT hourly_metrics_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT hourly_metrics_operation_check CHECK (((char_length(operation) >= 1) AND (char_length(operation) <= 64))),
+    CONSTRAINT hourly_metrics_refused_count_check CHECK ((refused_count >= 0)),
+    CONSTRAINT hourly_metrics_spent_microdollars_check CHECK ((spent_microdollars >= 0)),
+    CONSTRAINT hourly_metrics_weak_count_check CHECK ((weak_count >= 0))
+)
+WITH (fillfactor='50');
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN hour SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN operation SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN call_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN failed_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN refused_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN weak_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN spent_microdollars SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN durations SET STATISTICS 0;
+ALTER TABLE ONLY traces.hourly_metrics ALTER COLUMN confidences SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.hourly_metrics FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.hourly_metrics IS 'Calls by hour and operation: counts, durations, confidences of recalls, spend.';
+
 CREATE VIEW traces.metrics_24h WITH (security_invoker='true') AS
  SELECT operation,
     count(*) AS call_count,
@@ -7328,6 +7367,9 @@ ALTER TABLE ONLY state.working_items
 
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant_id, audit_id);
+
+ALTER TABLE ONLY traces.hourly_metrics
+    ADD CONSTRAINT hourly_metrics_pkey PRIMARY KEY (tenant_id, hour, operation);
 
 ALTER TABLE ONLY traces.memory_log
     ADD CONSTRAINT memory_log_pkey PRIMARY KEY (tenant_id, log_id, logged_at);
@@ -8213,11 +8255,15 @@ ALTER TABLE state.working_items ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.hourly_metrics ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.hourly_metrics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -8968,6 +9014,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE traces.audit_log TO mnemic_definer;
 GRANT SELECT ON TABLE traces.dead_xrefs TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.growth_7d TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.hourly_metrics TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.hourly_metrics TO mnemic_definer;
 
 GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
 

@@ -70,6 +70,7 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.attention import Concern
 from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
 from mnemic.types.cleanup import CleanupCount, CleanupKind, CleanupPage, CleanupRun
@@ -2438,7 +2439,7 @@ class Memories(Facade[AsyncMemories]):
 class Metrics(Facade[AsyncMetrics]):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview`, `series` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; the other calls describe the tenant.
     """
 
     def record(
@@ -2484,6 +2485,14 @@ class Metrics(Facade[AsyncMetrics]):
     def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return self._portal.run(self._async.overview())
+
+    def attention(self) -> Sequence[Concern]:
+        """Return what wants the attention of a person, most urgent first: dead jobs, a full disk and so on.
+
+        An empty list means that all is well. Counts stop at 1,000, so that the call is cheap in large
+        tenants.
+        """
+        return self._portal.run(self._async.attention())
 
     def series(
         self,

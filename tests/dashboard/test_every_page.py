@@ -1,6 +1,6 @@
-"""What holds on every page, found by following links: accessible, narrow enough for a phone, usable without script.
+"""What holds on every page: it is accessible, fits on a phone, and can be used without JavaScript.
 
-New pages are covered as soon as something links to them.
+Pages are found by following links, so new ones are covered without being listed.
 """
 
 import os
@@ -25,8 +25,9 @@ PICTURES = Path("build") / "screenshots"
 WIDER = """() => {
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= wide) return [];
-  return [...document.querySelectorAll("body *")].filter(each => each.getBoundingClientRect().right > wide + 1)
-    .slice(0, 5).map(each => each.outerHTML.slice(0, 120));
+  const isWider = each => each.getBoundingClientRect().right > wide + 1;
+  const found = [...document.querySelectorAll("body *")].filter(isWider);
+  return found.slice(0, 5).map(each => each.outerHTML.slice(0, 120));
 }"""
 
 
@@ -95,7 +96,7 @@ def test_empty_pages_say_what_to_do(
 def test_forms_work_without_javascript(
     dashboard: Dashboard, explored: Map, subtests: pytest.Subtests
 ) -> None:
-    """Send every form as a browser without JavaScript does: another page comes, or one that says what is wrong."""
+    """Send every form as a browser without JavaScript does: a page comes, or one that says what is wrong."""
     forms = {form.shape: form for each in explored.found for form in each.forms}
     forms = {shape: form for shape, form in forms.items() if not form.action.endswith("/sign-out")}
     with dashboard.client() as client:
@@ -126,7 +127,8 @@ def test_pages_show_the_same_without_javascript(
     page.goto(first.url)
     page.get_by_label("Menu").click()
     page.locator(".nav a").nth(1).click()
-    assert page.url.startswith(dashboard.url + "/ui/") and not page.url.endswith(first.url)
+    assert page.url.startswith(dashboard.url + "/ui/")
+    assert not page.url.endswith(first.url)
     for each in explored.one_for_each_view():
         with subtests.test(each.view):
             page.goto(each.url)

@@ -27,6 +27,8 @@ from mnemic.types.review import (
 PAIRS_SHOWN = 20
 CHANGES_SHOWN = 50
 CHANGESETS_SHOWN = 20
+NUMBER_MAX = 10**9 - 1
+"""The largest position or version that a form may name."""
 
 TABS: Mapping[str, str] = {
     "runs": "Curation runs",
@@ -202,9 +204,9 @@ async def _changesets(visit: Visit, tab: str, fields: Fields) -> dict[str, Any]:
     run_id = fields.id("run")
     if run_id is None and tab == "runs" and listed:
         run_id = listed[0].changeset_id
+    after = visit.query.whole_number("after", default=-1, low=0, high=NUMBER_MAX)
     diff = None
     if run_id is not None:
-        after = visit.query.whole_number("after", default=-1, low=0, high=10**9 - 1)
         diff = await visit.memory.curation.diff(
             run_id, after=after if after >= 0 else None, limit=CHANGES_SHOWN
         )
@@ -235,7 +237,7 @@ def _chosen(form: Fields) -> tuple[str, list[str] | None]:
 
 
 def _version(form: Fields, name: str) -> int | None:
-    version = form.whole_number(name, default=0, low=1, high=10**9 - 1)
+    version = form.whole_number(name, default=0, low=1, high=NUMBER_MAX)
     return version or None
 
 

@@ -24,7 +24,6 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
-from mnemic.curation import cleaning
 from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
@@ -73,7 +72,14 @@ from mnemic.sdk.portal import Facade
 from mnemic.types.attention import Concern
 from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
-from mnemic.types.cleanup import CleanupCount, CleanupKind, CleanupPage, CleanupRun
+from mnemic.types.cleanup import (
+    SALIENCE_BELOW,
+    UNUSED_DAYS,
+    CleanupCount,
+    CleanupKind,
+    CleanupPage,
+    CleanupRun,
+)
 from mnemic.types.consolidated import Consolidated
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
 from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
@@ -913,8 +919,8 @@ class Cleanup(Facade[AsyncCleanup]):
         self,
         kind: CleanupKind,
         *,
-        unused_days: int = cleaning.UNUSED_DAYS,
-        salience_below: float = cleaning.SALIENCE_BELOW,
+        unused_days: int = UNUSED_DAYS,
+        salience_below: float = SALIENCE_BELOW,
         after: str | None = None,
         limit: int = 100,
         owner: str | None = None,
@@ -941,8 +947,8 @@ class Cleanup(Facade[AsyncCleanup]):
         kind: CleanupKind,
         *,
         memory_ids: Sequence[UUID | str] | None = None,
-        unused_days: int = cleaning.UNUSED_DAYS,
-        salience_below: float = cleaning.SALIENCE_BELOW,
+        unused_days: int = UNUSED_DAYS,
+        salience_below: float = SALIENCE_BELOW,
         dry_run: bool = False,
         owner: str | None = None,
     ) -> CleanupRun:

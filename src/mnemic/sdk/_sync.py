@@ -117,6 +117,7 @@ from mnemic.types.memory import (
     Source,
     Status,
 )
+from mnemic.types.memory_map import MemoryMap
 from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.owner_counts import OwnerCounts, OwnerOrder
 from mnemic.types.profile import Profile
@@ -2501,6 +2502,31 @@ class Memories(Facade[AsyncMemories]):
         self._portal.run(
             self._async.decide_outdated(memory_id, newer_id, decision, reason=reason, owner=owner)
         )
+
+    def map(
+        self,
+        *,
+        categories: Sequence[Category] | None = None,
+        region: int | None = None,
+        limit: int = 1000,
+        owner: str | None = None,
+    ) -> MemoryMap:
+        """Return the map of the owner's memories: near each other if they mean similar things.
+
+        The job `memories.map` makes it once a day and when `make_map` asks for it, of at most 5,000 memories:
+        the newest, and the most salient of the others. `points` are the most salient of them, or of those
+        with these `categories` or in this `region`; memories that were forgotten since are left out.
+        """
+        return self._portal.run(
+            self._async.map(categories=categories, region=region, limit=limit, owner=owner)
+        )
+
+    def make_map(self, *, owner: str | None = None) -> MemoryMap:
+        """Ask for a new map of the owner's memories; returns the present one with the state of the job.
+
+        A worker makes it. If such a job is waiting already, this changes nothing.
+        """
+        return self._portal.run(self._async.make_map(owner=owner))
 
 
 class Metrics(Facade[AsyncMetrics]):

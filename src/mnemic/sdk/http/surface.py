@@ -88,6 +88,8 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
     Route("memories.outdated", "GET", "/v1/outdated-memories", "read"),
     Route("memories.decide_outdated", "PUT", "/v1/outdated-memories/{memory_id}/{newer_id}", "write"),
+    Route("memories.map", "GET", "/v1/memory-map", "read"),
+    Route("memories.make_map", "POST", "/v1/memory-map", "write"),
     Route("goals.list", "GET", "/v1/goals", "read"),
     Route("goals.create", "POST", "/v1/goals", "write"),
     Route("goals.get", "GET", "/v1/goals/{goal_id}", "read"),

@@ -7394,6 +7394,60 @@ CREATE VIEW traces.tenant_summary WITH (security_invoker='true') AS
 
 COMMENT ON VIEW traces.tenant_summary IS 'How much a tenant holds; one row.';
 
+CREATE TABLE vectors.map_regions (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    region integer NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    words text[] NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT map_regions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT map_regions_region_check CHECK ((region >= 0)),
+    CONSTRAINT map_regions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT map_regions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN memory_id SET STATISTICS 1;
+
+ALTER TABLE ONLY vectors.map_regions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.map_regions IS 'Regions of the maps of memories, with words that describe them.';
+
+CREATE TABLE vectors.memory_positions (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    model text NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    region integer NOT NULL,
+    place integer NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_positions_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT memory_positions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT memory_positions_place_check CHECK ((place >= 0)),
+    CONSTRAINT memory_positions_region_check CHECK ((region >= 0)),
+    CONSTRAINT memory_positions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT memory_positions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN place SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN made_at SET STATISTICS 0;
+
+ALTER TABLE ONLY vectors.memory_positions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.memory_positions IS 'Where memories are on the map of their owner.';
+
 CREATE TABLE vectors.owner_statistics (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -7733,6 +7787,12 @@ ALTER TABLE ONLY traces.owner_counts
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
 
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_pkey PRIMARY KEY (tenant_id, owner, region);
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_pkey PRIMARY KEY (tenant_id, memory_id);
+
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_pkey PRIMARY KEY (tenant_id, owner);
 
@@ -7983,6 +8043,10 @@ CREATE INDEX owner_counts_activity ON traces.owner_counts USING btree (tenant_id
 CREATE INDEX owner_counts_changed ON traces.owner_counts USING btree (tenant_id, owner) WHERE (counted_position IS DISTINCT FROM changed_position);
 
 CREATE INDEX owner_counts_memories ON traces.owner_counts USING btree (tenant_id, memory_count, owner);
+
+CREATE INDEX map_regions_memory ON vectors.map_regions USING btree (tenant_id, memory_id);
+
+CREATE INDEX memory_positions_place ON vectors.memory_positions USING btree (tenant_id, owner, place);
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
@@ -8322,6 +8386,12 @@ ALTER TABLE ONLY traces.owner_counts
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8696,7 +8766,15 @@ ALTER TABLE traces.snapshots ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY find_unused_models ON vectors.tenant_models FOR SELECT TO mnemic_definer USING (true);
 
+ALTER TABLE vectors.map_regions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE vectors.memory_positions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE vectors.owner_statistics ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY same_tenant ON vectors.map_regions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON vectors.memory_positions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON vectors.owner_statistics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -9488,6 +9566,12 @@ GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;
 GRANT SELECT ON TABLE traces.stale_active TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.tenant_summary TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE vectors.owner_statistics TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE vectors.owner_statistics TO mnemic_definer;

@@ -28,6 +28,9 @@ def test_the_page_shows_what_the_series_counts(dashboard: Dashboard) -> None:
             assert "refused below 0.25" in text
             assert len(answer.content) < 60_000
             assert " style=" not in answer.text
+        table = text_of(client.get("/ui/metrics?view=table").text)
+        point = next(point for point in reversed(series.points) if point.calls["recall"].call_count)
+        assert f"{point.at:%d %b %H:%M} {point.calls['recall'].call_count} " in table
 
 
 def test_a_tenant_without_calls_says_what_to_do(empty_dashboard: Dashboard) -> None:

@@ -39,12 +39,17 @@ def serve(
     json: Json = False,
 ) -> None:
     """Serve all tenants over HTTP until SIGTERM or Ctrl-C. Every request needs an API key."""
-    _require("server", NEEDED)
+    require_server()
     with_mcp = find_spec("mcp") is not None if mcp is None else mcp
     if with_mcp:
         _require("mcp", ("mcp",))
     settings = settings_from(url, data_dir)
     asyncio.run(_run(settings, embedder, host, port, worker=worker, with_mcp=with_mcp, json=json))
+
+
+def require_server() -> None:
+    """ConfigurationError if the extra `server` is not installed."""
+    _require("server", NEEDED)
 
 
 async def _run(

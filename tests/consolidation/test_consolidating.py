@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.consolidated import Consolidated
+from tests.extraction.facts_model import Document, FactsModel, fact
 from tests.fresh_tenants import OpenMemory, Rows
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -65,6 +67,39 @@ async def test_many_turns_are_read_in_batches(memory: AsyncMemory) -> None:
     assert seen == sorted(seen)
     assert len(seen) > 2
     assert seen[-1] == 150
+
+
+async def test_a_model_is_asked_once_for_20_turns_of_several_conversations(open_memory: OpenMemory) -> None:
+    def reply(document: Document) -> list[dict[str, Any]]:
+        return [fact(each["number"], each["text"]) for each in document["turns"]]
+
+    model = FactsModel(reply)
+    memory = await open_memory(llm=model, settings={"extractor": "llm"})
+    for number in range(10):
+        texts = [f"I live in Town{number}x{place}" for place in range(4)]
+        await talk(memory, *texts, conversation=f"c{number}")
+    learnt = await memory.consolidate()
+    assert (learnt.conversation_count, learnt.source_count) == (10, 40)
+    assert [len(document["turns"]) for document in model.documents] == [20, 20]
+    for document in model.documents:
+        assert [each["conversation"] for each in document["turns"]] == [1 + place // 4 for place in range(20)]
+    assert await memory.consolidate() == NOTHING
+    assert len(model.documents) == 2
+
+
+async def test_owners_and_channels_are_not_read_together(open_memory: OpenMemory) -> None:
+    model = FactsModel([])
+    memory = await open_memory(llm=model, settings={"extractor": "llm"})
+    for owner, channel in (("ana", "a"), ("ana", "b"), ("ben", "a")):
+        turn = {"role": "user", "content": f"I live in {owner}{channel}"}
+        await memory.retain(turn, conversation=f"{owner}{channel}", owner=owner, channel=channel)
+    for owner in ("ana", "ben"):
+        await memory.consolidate(owner=owner)
+    assert [[each["text"] for each in document["turns"]] for document in model.documents] == [
+        ["I live in anaa"],
+        ["I live in anab"],
+        ["I live in bena"],
+    ]
 
 
 async def test_several_workers_at_once_store_everything_once(memory: AsyncMemory, rows: Rows) -> None:

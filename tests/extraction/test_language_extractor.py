@@ -255,7 +255,7 @@ async def test_the_model_reads_and_marks_under_its_versioned_name(
     model = FactsModel([fact(1, "I live in Oslo")])
     memory = await open_memory(llm=model, settings={"extractor": "llm"})
     assert (await read_turn(memory)).stored_count == 1
-    assert readers(memory, rows) == [("llm-1:function:scripted", 1)]
+    assert readers(memory, rows) == [("llm-2:function:scripted", 1)]
     (line,) = await memory.spend.summary()
     assert (line.purpose, line.call_count) == ("extraction", 1)
     assert rows.select(
@@ -303,14 +303,14 @@ async def test_each_call_commits_by_itself_and_rules_read_only_what_failed(
     statement = (
         "SELECT extractor, count(*) FROM state.extraction_runs WHERE tenant_id = %s GROUP BY 1 ORDER BY 1"
     )
-    assert rows.select(statement, memory.tenant.id) == [("llm-1:function:scripted", 40), ("rules-test", 20)]
+    assert rows.select(statement, memory.tenant.id) == [("llm-2:function:scripted", 40), ("rules-test", 20)]
     assert len(model.documents) == 3
 
 
 async def test_an_empty_answer_is_an_answer(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(llm=FactsModel([]), settings={"extractor": "llm"})
     assert (await read_turn(memory)).stored_count == 0
-    assert readers(memory, rows) == [("llm-1:function:scripted", 0)]
+    assert readers(memory, rows) == [("llm-2:function:scripted", 0)]
 
 
 async def test_a_spend_cap_reaches_the_job(open_memory: OpenMemory, rows: Rows) -> None:

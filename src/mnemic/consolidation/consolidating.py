@@ -1,7 +1,8 @@
 """Consolidation: read what was said since the last pass, once, and keep what was learnt.
 
-Notes come first, because anchored notes decide about claims in conversations, then conversations. A batch of
-sources is read with no transaction open, and what was found is committed in one transaction with the marks
+Notes come first, because anchored notes decide about claims in conversations, then conversations; the new
+turns of short ones are read together, so that a language model is asked once for up to twenty turns. A batch
+of sources is read with no transaction open, and what was found is committed in one transaction with the marks
 that the sources were read. So a pass can be killed at any time, run twice, and run in several workers: a
 source is read once. The position up to which a conversation was read only saves looking at its marks again.
 
@@ -101,8 +102,7 @@ async def consolidate(
     if wanted.conversation is None:
         async for scope, rows in _due_notes(core, wanted):
             await reader.read(scope, rows)
-    async for row in _due_conversations(core, wanted):
-        await _consolidate_conversation(reader, row)
+    await _consolidate_conversations(reader, _due_conversations(core, wanted))
     return counts.result()
 
 
@@ -145,6 +145,7 @@ def _source(row: Row) -> SourceText:
         row["at"],
         row["position"],
         is_document=row["is_document"],
+        conversation=row["conversation"],
     )
 
 
@@ -189,39 +190,74 @@ async def _due_conversations(core: Core, wanted: Wanted) -> AsyncIterator[Row]:
         after = (rows[-1]["owner"], rows[-1]["conversation"])
 
 
-async def _consolidate_conversation(reader: _Reader, row: Row) -> None:
-    """Read the new turns of a conversation, batch by batch, then renew its summary."""
-    core, counts = reader.core, reader.counts
-    scope = Scope(row["owner"], row["channel"], PROCESS)
-    key = {"owner": row["owner"], "conversation": row["conversation"]}
-    counts.conversations += 1
+async def _consolidate_conversations(reader: _Reader, due: AsyncIterator[Row]) -> None:
+    """Read the new turns of all due conversations: several short ones of one owner and channel at once."""
+    together: list[tuple[Row, list[Row]]] = []
+    async for row in due:
+        turns = await _turns(reader.core, row, row["next_position"])
+        source_count = len(turns) + sum(len(each) for _, each in together)
+        if together and (_scope(row) != _scope(together[0][0]) or source_count > BATCH_SOURCES):
+            await _read_together(reader, together)
+            together = []
+        if len(turns) < BATCH_SOURCES:
+            together.append((row, turns))
+        else:
+            await _read_long(reader, row)
+    if together:
+        await _read_together(reader, together)
+
+
+async def _read_together(reader: _Reader, conversations: Sequence[tuple[Row, list[Row]]]) -> None:
+    """Read the new turns of short conversations in one batch, then finish each conversation."""
+    await reader.read(_scope(conversations[0][0]), [turn for _, turns in conversations for turn in turns])
+    for row, _ in conversations:
+        await _finish(reader, row)
+
+
+async def _read_long(reader: _Reader, row: Row) -> None:
+    """Read the new turns of a conversation, batch by batch, then finish it."""
     position = row["next_position"]
     while position < row["turn_count"]:
-        turns = await _turns(core, key, position)
+        turns = await _turns(reader.core, row, position)
         position = turns[-1]["position"] + 1 if len(turns) == BATCH_SOURCES else row["turn_count"]
         if len(turns) == BATCH_SOURCES and turns[0]["position"] < turns[-1]["position"]:
             # The last turn may go on: all its chunks are read in the next batch.
             position = turns[-1]["position"]
             turns = [turn for turn in turns if turn["position"] < position]
-        await reader.read(scope, turns)
+        await reader.read(_scope(row), turns)
         if position < row["turn_count"]:
-            await _advance(core, key, position)
-    if await summarise_conversation(Caller(core, scope), row["conversation"], row["turn_count"]):
-        counts.summaries += 1
+            await _advance(reader.core, row, position)
+    await _finish(reader, row)
+
+
+async def _finish(reader: _Reader, row: Row) -> None:
+    """Renew the summary of a conversation whose turns were read, and note that they were."""
+    reader.counts.conversations += 1
+    caller = Caller(reader.core, _scope(row))
+    if await summarise_conversation(caller, row["conversation"], row["turn_count"]):
+        reader.counts.summaries += 1
     # Last: a pass that is killed before it leaves the conversation due, so that its summary is not missed.
-    await _advance(core, key, row["turn_count"])
+    await _advance(reader.core, row, row["turn_count"])
 
 
-async def _turns(core: Core, key: dict[str, str], position: int) -> list[Row]:
-    parameters = {**key, "from_position": position, "limit": BATCH_SOURCES}
+def _scope(row: Row) -> Scope:
+    return Scope(row["owner"], row["channel"], PROCESS)
+
+
+async def _turns(core: Core, conversation: Row, position: int) -> list[Row]:
+    parameters = {**_key(conversation), "from_position": position, "limit": BATCH_SOURCES}
     async with core.storage.tenant_database.transaction() as transaction:
         return await transaction.rows("consolidation.turns", parameters)
 
 
-async def _advance(core: Core, key: dict[str, str], next_position: int) -> None:
-    parameters = {**key, "next_position": next_position}
+async def _advance(core: Core, conversation: Row, next_position: int) -> None:
+    parameters = {**_key(conversation), "next_position": next_position}
 
     async def write(transaction: Transaction) -> int:
         return await transaction.execute("consolidation.advance", parameters)
 
     await core.storage.tenant_database.run(write)
+
+
+def _key(conversation: Row) -> dict[str, str]:
+    return {"owner": conversation["owner"], "conversation": conversation["conversation"]}

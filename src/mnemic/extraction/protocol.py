@@ -19,7 +19,7 @@ class SourceText:
     """A turn, a note or a chunk of a document, as an extractor reads it.
 
     `role` and `name` say who spoke; both are None for notes and documents. `at` is when it was said,
-    `position` its place in the conversation. `is_document` marks chunks of documents, whose "I" is not the
+    `position` its place in `conversation`. `is_document` marks chunks of documents, whose "I" is not the
     owner.
     """
 
@@ -30,6 +30,7 @@ class SourceText:
     at: datetime | None
     position: int | None
     is_document: bool = False
+    conversation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class ProposedStatement:
 class Extractor(Protocol):
     """Finds statements in texts.
 
-    `name` has a version ("rules-1", "llm-1:openai:gpt-5-mini"): a source is read once by each name.
+    `name` has a version ("rules-1", "llm-2:openai:gpt-5-mini"): a source is read once by each name.
     """
 
     @property

@@ -25,7 +25,8 @@ LIMIT %(limit)s
 -- name: turns
 -- Turns of a conversation from a position on, in order, and whether each was read. Forgotten turns are left out.
 SELECT memories.memory_id, memories.content AS text, memories.role, memories.name,
-    coalesce(memories.at, memories.created_at) AS at, memories."position", memories.provenance, false AS is_document,
+    coalesce(memories.at, memories.created_at) AS at, memories.conversation, memories."position", memories.provenance,
+    false AS is_document,
     EXISTS (
         SELECT FROM state.extraction_runs AS runs
         WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = memories.memory_id
@@ -80,7 +81,7 @@ ORDER BY "position", chunk_index
 -- Notes and chunks of documents outside of branches that were not read, in the order of their keys, after the given one. Of
 -- each document only the first chunks are read. Goals and strategies state nothing about anybody.
 SELECT memories.memory_id, memories.owner, memories.channel, memories.content AS text, memories.role, memories.name,
-    coalesce(memories.at, memories.created_at) AS at, NULL::int AS "position", memories.provenance,
+    coalesce(memories.at, memories.created_at) AS at, memories.conversation, memories."position", memories.provenance,
     memories.category = 'reference' OR chunks.memory_id IS NOT NULL AS is_document, false AS is_read
 FROM state.memories
 LEFT JOIN LATERAL (

@@ -77,6 +77,7 @@ CONNECTING = (
     ("conversations", "list"),
     ("shares", "list"),
     ("stats",),
+    ("metrics",),
     ("erase", "--owner", "x", "--yes"),
 )
 

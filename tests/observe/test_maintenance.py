@@ -22,6 +22,7 @@ PRUNED = {
     "delivery_count": 0,
     "secret_count": 0,
     "answer_count": 0,
+    "hourly_metric_count": 0,
     "model_call_count": 0,
     "working_item_count": 0,
 }

@@ -29,6 +29,7 @@ from mnemic.cli import (
     keys,
     mcp,
     memories,
+    metrics,
     migrate,
     profile,
     recall,
@@ -80,6 +81,7 @@ app.add_typer(spend.app, name="spend")
 app.add_typer(statements.app, name="statements")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
+app.command("metrics")(metrics.metrics)
 app.command("erase")(admin.erase)
 app.command("export")(transfer.export)
 app.command("import")(transfer.import_)

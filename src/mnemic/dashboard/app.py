@@ -19,10 +19,11 @@ from mnemic.dashboard.sign_in import sign_in_routes
 from mnemic.dashboard.static_files import ROOT as STATIC
 from mnemic.dashboard.static_files import serve_static
 from mnemic.dashboard.visit import ROOT, Visit, visit_of
-from mnemic.errors import ForbiddenError, NotAuthenticatedError
+from mnemic.errors import NotAuthenticatedError
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.app import ServerApp
-from mnemic.server.authentication import Authenticator
+from mnemic.server.authorisation import authorise, may
+from mnemic.server.browser_sessions import BrowserSessions, came_over_https, check_same_origin
 from mnemic.server.problems import Problem
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -31,15 +32,14 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 def mount_dashboard(server_app: ServerApp) -> None:
     """Serve the dashboard at `/ui`."""
     routes = server_app.app.router.routes
-    authenticator = server_app.authenticator
+    browser_sessions = BrowserSessions(server_app.authenticator)
     routes.append(Route(f"{STATIC}/{{name}}", serve_static))
-    routes.extend(sign_in_routes(authenticator))
+    routes.extend(sign_in_routes(browser_sessions))
     for page in PAGES:
         for view in page.views:
-            routes.append(
-                Route(ROOT + view.path, _endpoint(page, view, authenticator), methods=[view.method])
-            )
-    routes.append(Route(ROOT, _front, methods=["GET"]))
+            endpoint = _endpoint(page, view, server_app, browser_sessions)
+            routes.append(Route(ROOT + view.path, endpoint, methods=[view.method]))
+    routes.append(Route(ROOT, _front(browser_sessions), methods=["GET"]))
     routes.append(Route(f"{ROOT}/{{rest:path}}", _nothing_here))
     server_app.app.state.error_pages = {ROOT: error_page}
 
@@ -55,35 +55,40 @@ def error_page(request: Request, problem: Problem) -> Response:
     return render(visit, PAGES, Shown("failed.html", context, status=problem.status))
 
 
-def _endpoint(page: Page, view: View, authenticator: Authenticator) -> Endpoint:
+def _endpoint(page: Page, view: View, server_app: ServerApp, browser_sessions: BrowserSessions) -> Endpoint:
     async def endpoint(request: Request) -> Response:
-        visit = await visit_of(request, authenticator)
-        visit.page = page.name
-        request.state.visit = visit
-        if not visit.may(view.call):
-            raise ForbiddenError(_why_forbidden(visit, view.call))
-        if page.needs_owner and not visit.owner:
-            return render(visit, PAGES, Shown("no_owner.html", {"page": page}))
-        answer = await view.run(visit)
-        if isinstance(answer, Shown):
-            return render(visit, PAGES, answer)
-        if isinstance(answer, Redirected):
-            return redirect(answer, secure=request.url.scheme == "https")
-        return answer
+        check_same_origin(request)
+        found = await browser_sessions.session_of(request)
+        with server_app.authenticator.requests.held(found):
+            visit = await visit_of(request, server_app, browser_sessions)
+            visit.page = page.name
+            request.state.visit = visit
+            return await _answer(visit, page, view)
 
     return endpoint
 
 
-def _why_forbidden(visit: Visit, call: str) -> str:
-    route = ROUTES[call]
-    if visit.key.owner is not None and route.reach == "tenant":
-        return "This page concerns all owners; your key is bound to one owner."
-    return f"This needs a key with the role {route.role}; yours has {visit.key.role}."
+async def _answer(visit: Visit, page: Page, view: View) -> Response:
+    """Run a view, and turn its answer into a response."""
+    authorise(visit.key, ROUTES[view.call])
+    if page.needs_owner and not visit.owner:
+        return render(visit, PAGES, Shown("no_owner.html", {"page": page}))
+    answer = await view.run(visit)
+    if isinstance(answer, Shown):
+        return render(visit, PAGES, answer)
+    if isinstance(answer, Redirected):
+        return redirect(answer, secure=came_over_https(visit.request))
+    return answer
 
 
-async def _front(request: Request) -> Response:
-    """`/ui` itself leads to the first page."""
-    return RedirectResponse(f"{ROOT}{PAGES[0].views[0].path}", 303)
+def _front(browser_sessions: BrowserSessions) -> Endpoint:
+    async def front(request: Request) -> Response:
+        """`/ui` itself leads to the first page that the visitor may see."""
+        found = await browser_sessions.session_of(request)
+        first = next(page for page in PAGES if may(found.key, page.call))
+        return RedirectResponse(f"{ROOT}{first.views[0].path}", 303)
+
+    return front
 
 
 async def _nothing_here(request: Request) -> Response:

@@ -27,6 +27,8 @@ CONTENT_SECURITY_POLICY = (
 )
 HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    # Not no-referrer: with that, browsers send `Origin: null` with forms, which `check_same_origin` refuses.
+    "Referrer-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Vary": "Cookie, X-Fragment",
 }

@@ -1,31 +1,28 @@
 """One request of a signed-in visitor: who it is, what the key allows, and the fields that were sent."""
 
-import asyncio
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from mnemic.dashboard.fields import Fields
-from mnemic.errors import InvalidInputError
-from mnemic.govern.keys import AuthenticatedKey
-from mnemic.sdk.http.surface import ROUTES
+from mnemic.dashboard.forms import read_form
+from mnemic.govern.sessions import AuthenticatedSession
 from mnemic.sdk.memory import AsyncMemory
-from mnemic.server.authentication import Authenticator
-from mnemic.types.key import ApiKey, allows
+from mnemic.server.app import ServerApp
+from mnemic.server.authorisation import authorise, may
+from mnemic.server.browser_sessions import ROOT, BrowserSessions
+from mnemic.server.routes import WHO_AM_I_ROUTE
+from mnemic.types.key import ApiKey
 from mnemic.types.scope import check_name
 
-ROOT = "/ui"
-COOKIE = "mnemic_session"
+__all__ = ["FRAGMENT_HEADER", "MAIN", "ROOT", "Visit", "visit_of"]
+
 FRAGMENT_HEADER = "x-fragment"
 MAIN = "#main"
-FORM_MEDIA_TYPE = "application/x-www-form-urlencoded"
-FORM_MAX_BYTES = 4 << 20
-FORM_FIELDS_MAX = 2_000
-FORM_PAUSE_S = 10.0
-"""How long a client may pause while it sends a form."""
+ACTION = "dashboard_call"
+"""The action of audit records of calls that change something."""
 OWNERS_LISTED_MAX = 100
 """Owners that the menu of owners lists; the page Owners finds the others."""
 
@@ -36,18 +33,22 @@ class Visit:
 
     `memory` obeys the key: it makes only the calls that the key may make over HTTP. It is scoped to `owner`,
     the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from.
+    `tenant_memory` is the same without that scope, for pages of the whole tenant.
     """
 
     request: Request
-    found: AuthenticatedKey
+    server: ServerApp
+    browser_sessions: BrowserSessions
+    found: AuthenticatedSession
     memory: AsyncMemory
+    tenant_memory: AsyncMemory
     owner: str = ""
     owners: list[str] = field(default_factory=list)
     page: str = ""
 
     @property
     def key(self) -> ApiKey:
-        """The key that the visitor signed in with."""
+        """The key that the visitor signed in with, the parent of the session."""
         return self.found.key
 
     @property
@@ -67,8 +68,7 @@ class Visit:
 
     def may(self, call: str) -> bool:
         """Whether the key may make a call; pages hide what it may not do."""
-        route = ROUTES[call]
-        return allows(self.key.role, route.role) and not (self.key.owner and route.reach == "tenant")
+        return may(self.key, call)
 
     def url(self, page: str, **fields: Any) -> str:
         """The address of a page below `/ui`, for the same owner; fields that are None or "" are left out."""
@@ -86,40 +86,23 @@ class Visit:
 
     async def form(self) -> Fields:
         """The fields of the form that was sent."""
-        if self.request.headers.get("content-type", "").partition(";")[0].strip() != FORM_MEDIA_TYPE:
-            raise HTTPException(415, f"A form is sent as {FORM_MEDIA_TYPE}.")
-        body = bytearray()
-        parts = aiter(self.request.stream())
-        while True:
-            try:
-                async with asyncio.timeout(FORM_PAUSE_S):
-                    body += await anext(parts)
-            except StopAsyncIteration:
-                break
-            except TimeoutError:
-                raise HTTPException(408, "The form came too slowly. Send it again.") from None
-            if len(body) > FORM_MAX_BYTES:
-                raise HTTPException(413, f"The form is larger than {FORM_MAX_BYTES:,} bytes, the limit.")
-        try:
-            pairs = parse_qsl(body.decode(), max_num_fields=FORM_FIELDS_MAX, errors="strict")
-        except ValueError:
-            raise InvalidInputError(
-                f"The form cannot be read: it must be UTF-8 with at most {FORM_FIELDS_MAX:,} fields."
-            ) from None
-        return Fields(pairs)
+        return await read_form(self.request)
 
 
-async def visit_of(request: Request, authenticator: Authenticator) -> Visit:
+async def visit_of(request: Request, server: ServerApp, browser_sessions: BrowserSessions) -> Visit:
     """The visit of a signed-in visitor; NotAuthenticatedError if nobody is signed in."""
-    found = await authenticator.find(request.cookies.get(COOKIE, ""))
-    memory = await authenticator.memory_of(found, request.state.request_id)
-    visit = Visit(request, found, memory)
+    found = await browser_sessions.session_of(request)
+    memory = await server.authenticator.guarded_memory_of(
+        found, request.state.request_id, action=ACTION, audits_from="write"
+    )
+    visit = Visit(request, server, browser_sessions, found, memory, memory)
+    named = visit.query.text("owner")
+    authorise(found.key, WHO_AM_I_ROUTE, [named])
     if found.key.owner is not None:
         visit.owner, visit.owners = found.key.owner, [found.key.owner]
         return visit
     if visit.may("admin.owners"):
         visit.owners = list(await memory.admin.owners(limit=OWNERS_LISTED_MAX))
-    named = visit.query.text("owner")
     visit.owner = check_name("owner", named) if named else next(iter(visit.owners), "")
     if visit.owner:
         visit.memory = memory.scope(owner=visit.owner)

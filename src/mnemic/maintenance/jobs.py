@@ -12,6 +12,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests, spend
 from mnemic.jobs.handlers import JsonValue, RunningJob
+from mnemic.maintenance import series
 from mnemic.maintenance.archiving import archive
 from mnemic.mind import working
 from mnemic.record.near_duplicates import compare_pending
@@ -73,6 +74,9 @@ async def prune(core: Core, job: RunningJob) -> JsonValue:
         ),
         "model_call_count": await _repeat_batches(
             lambda: spend.prune(storage.tenant_database, limit=BATCH_ROWS)
+        ),
+        "hourly_metric_count": await _repeat_batches(
+            lambda: series.prune(storage.tenant_database, limit=BATCH_ROWS)
         ),
     }
 

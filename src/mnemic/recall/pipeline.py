@@ -33,10 +33,11 @@ from mnemic.types.recalled import Recalled
 async def recall_request(caller: Caller, request: Request) -> Recalled:
     """Answer a request with the embedding model that serves the tenant; count the hits and log the call."""
     timer = StageTimer()
-    with caller.core.call_metrics.call("recall") as call:
+    with caller.core.measured_call("recall") as call:
+        call.is_recorded = request.record
         recalled = await recall_unrecorded(caller, request)
         call.refused, call.weak = recalled.refused, recalled.outcome == "weak"
-        call.memory_count = len(recalled)
+        call.memory_count, call.confidence = len(recalled), recalled.confidence
     if request.record:
         await record_recall(caller, request, recalled, timer.elapsed_ms)
     return recalled

@@ -53,7 +53,7 @@ async def retain_items(
     embedder = await serving_embedder(caller.core)
     plan = WritePlan(scope, embedder.name)
     log = CallLog(caller.core.settings.memory_log, scope, defaults.get("conversation"))
-    with caller.core.call_metrics.call("retain") as call, Spool() as spool:
+    with caller.core.measured_call("retain") as call, Spool() as spool:
         for drafts in in_groups(check_items(items, defaults)):
             found = await deduplicate(caller.database, scope, drafts)
             vectors, error = await embed(embedder, found.new, contexts)

@@ -64,12 +64,16 @@ class Histogram:
 
 @dataclass
 class Call:
-    """A call that is being measured; the caller may set its result."""
+    """A call that is being measured; the caller may set its result. `duration_ms` is set at its end."""
 
     refused: bool = False
     weak: bool = False
     failed: bool = False
     memory_count: int = 0
+    confidence: float | None = None
+    is_recorded: bool = True
+    """Whether the call counts in the hourly metrics; a recall with `record=False` does not."""
+    duration_ms: float = 0.0
 
 
 @dataclass
@@ -103,7 +107,8 @@ class CallMetrics:
                 call.failed = True
                 raise
             finally:
-                histogram.add((time.perf_counter() - started_s) * 1000)
+                call.duration_ms = (time.perf_counter() - started_s) * 1000
+                histogram.add(call.duration_ms)
                 histogram.failed_count += call.failed
                 histogram.refused_count += call.refused
                 histogram.weak_count += call.weak

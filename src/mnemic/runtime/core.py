@@ -1,8 +1,8 @@
 """The core: what a memory, its scoped views and its groups share."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,9 +16,10 @@ from mnemic.models.embedding import TextEmbedder
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
 from mnemic.runtime.background_tasks import BackgroundTasks
-from mnemic.runtime.call_metrics import CallMetrics
+from mnemic.runtime.call_metrics import Call, CallMetrics, Operation
 from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.fair_slots import FairSlots
+from mnemic.runtime.hourly_metrics import HourlyMetrics
 from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
@@ -28,6 +29,7 @@ from mnemic.runtime.storage import Storage, open_storage
 from mnemic.types.scope import Scope
 
 RECALL_COUNTS = ("recall counts",)
+HOURLY_METRICS = ("hourly metrics",)
 
 
 class Core:
@@ -43,12 +45,14 @@ class Core:
         self.background_tasks = BackgroundTasks()
         self.recall_counts = RecallCounts()
         self.call_metrics = CallMetrics()
+        self.hourly_metrics = HourlyMetrics(self._request_hourly_metrics)
         self.in_process_worker = InProcessWorker(jobs.handlers(self._itself), (tick, *jobs.periodic))
         self.serving_model: str | None = None
         """The serving embedding model, as far as this process knows (see `serving_model.py`)."""
         self.event_signal = EventSignal()
         self.reading_slots = FairSlots(settings.document_processes)
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
+        self.background_tasks.on_close(HOURLY_METRICS, self.write_hourly_metrics)
         self._storage = storage
         self._owns_storage = storage is None
         self._is_guest = False
@@ -77,6 +81,7 @@ class Core:
             lambda: self.storage.tenant_database,
             self.call_metrics.model_calls,
             operator_cap=self.settings.spend_cap_usd_per_day,
+            count_call=self.hourly_metrics.count_model_call,
         )
 
     @property
@@ -136,6 +141,7 @@ class Core:
             # First, since jobs and background tasks need the storage.
             await self.in_process_worker.aclose()
             await self.background_tasks.aclose()
+            self.hourly_metrics.close()
             storage, self._storage, self._closed = self._storage, None, True
             if self._is_guest:
                 return
@@ -160,6 +166,24 @@ class Core:
     async def write_recalled_counts(self) -> int:
         """Write the recall counts since the last time; returns the number of memories."""
         return await self.recall_counts.write(self.storage.tenant_database)
+
+    @contextmanager
+    def measured_call(self, operation: Operation) -> Iterator[Call]:
+        """Measure a block and count its result, in this process and in the hourly metrics of the tenant."""
+        call = None
+        try:
+            with self.call_metrics.call(operation) as call:
+                yield call
+        finally:
+            if call is not None and call.is_recorded:
+                self.hourly_metrics.count_call(operation, call)
+
+    async def write_hourly_metrics(self) -> int:
+        """Write the hourly metrics of this process since the last time; returns the number of rows."""
+        return await self.hourly_metrics.write(self.storage.tenant_database) if self.hourly_metrics else 0
+
+    def _request_hourly_metrics(self) -> bool:
+        return self.background_tasks.request(HOURLY_METRICS, self.write_hourly_metrics)
 
 
 @dataclass(frozen=True)

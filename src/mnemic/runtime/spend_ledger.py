@@ -13,7 +13,7 @@ at once.
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
@@ -26,6 +26,13 @@ LEASE_S = 1_800.0
 """How long a reservation lasts if its call is not settled; far longer than any call may take."""
 
 
+class CountCall(Protocol):
+    """Called at the end of every call of a language model, to count it elsewhere, too."""
+
+    def __call__(self, *, failed: bool = False, refused: bool = False, microdollars: int = 0) -> None:
+        """Count a call."""
+
+
 class DatabaseSpendLedger:
     """A `SpendLedger`. `database` returns the tenant's database, which may be opened again in between."""
 
@@ -36,11 +43,13 @@ class DatabaseSpendLedger:
         *,
         operator_cap: Decimal | None = None,
         lease_s: float = LEASE_S,
+        count_call: CountCall | None = None,
     ) -> None:
         self._database = database
         self._counts = counts
         self._operator_cap = int(operator_cap * MICRODOLLARS) if operator_cap is not None else None
         self._lease_s = lease_s
+        self._count_call = count_call if count_call is not None else _ignore
 
     async def reserve(self, call: PlannedCall) -> Reservation:
         """Reserve the worst case of a call. Raises SpendCapError if it does not fit below the caps."""
@@ -56,6 +65,7 @@ class DatabaseSpendLedger:
         row = await self._one("spend.reserve", parameters)
         if row["call_id"] is None:
             self._counts.refused[call.purpose] += 1
+            self._count_call(refused=True)
             raise _refusal(call.model, row)
         return Reservation(row["call_id"], call.purpose)
 
@@ -72,6 +82,7 @@ class DatabaseSpendLedger:
         row = await self._one("spend.settle", parameters)
         self._counts.made[purpose] += 1
         self._counts.microdollars[purpose] += row["microdollars"] or 0
+        self._count_call(microdollars=row["microdollars"] or 0)
         if used is not None:
             self._counts.input_tokens[purpose] += used.input_tokens
             self._counts.output_tokens[purpose] += used.output_tokens
@@ -81,12 +92,17 @@ class DatabaseSpendLedger:
         tokens = {"input_tokens": None, "output_tokens": None, "microdollars": None}
         await self._one("spend.settle", {**tokens, "call_id": reservation.call_id, "has_failed": True})
         self._counts.failed[reservation.purpose] += 1
+        self._count_call(failed=True)
 
     async def _one(self, name: str, parameters: dict[str, Any]) -> Row:
         async def run(transaction: Transaction) -> Row:
             return await transaction.one(name, parameters)
 
         return await self._database().run(run)
+
+
+def _ignore(*, failed: bool = False, refused: bool = False, microdollars: int = 0) -> None:
+    """Count nothing."""
 
 
 def _refusal(model: str, row: Row) -> SpendCapError:

@@ -24,6 +24,7 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
+from mnemic.curation import cleaning
 from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
@@ -41,6 +42,7 @@ from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.channels import AsyncChannels
+from mnemic.sdk.groups.cleanup import AsyncCleanup
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -68,8 +70,10 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.attention import Concern
 from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
+from mnemic.types.cleanup import CleanupCount, CleanupKind, CleanupPage, CleanupRun
 from mnemic.types.consolidated import Consolidated
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
 from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
@@ -80,8 +84,10 @@ from mnemic.types.entity import (
     Entity,
     EntityFact,
     EntityGraph,
+    EntityOrder,
     EntityReference,
     EntityRelation,
+    EntityTotals,
     Triple,
 )
 from mnemic.types.event import (
@@ -110,8 +116,16 @@ from mnemic.types.promotion import Promotion
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
+from mnemic.types.review import (
+    Resolution,
+    ReviewDecision,
+    ReviewKind,
+    ReviewPage,
+    Waiting,
+)
 from mnemic.types.schedule import Schedule
 from mnemic.types.scope import GLOBAL_CHANNEL
+from mnemic.types.series import Series
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.statement import (
@@ -137,7 +151,7 @@ from mnemic.types.tiers import (
     Severity,
     StateDocument,
 )
-from mnemic.types.traces import AuditRecord, LoggedCall
+from mnemic.types.traces import ActOutcome, AuditedOperation, AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
@@ -147,6 +161,7 @@ __all__ = [
     "Admin",
     "Audit",
     "Channels",
+    "Cleanup",
     "Conversations",
     "Curation",
     "Documents",
@@ -588,6 +603,11 @@ class Memory(Facade[AsyncMemory]):
         return Curation._view(self._portal, self._async.curation)
 
     @property
+    def cleanup(self) -> Cleanup:
+        """Memories that could be archived, with a dry run and undo."""
+        return Cleanup._view(self._portal, self._async.cleanup)
+
+    @property
     def keys(self) -> Keys:
         """API keys for a Mnemic server."""
         return Keys._view(self._portal, self._async.keys)
@@ -777,6 +797,34 @@ class Audit(Facade[AsyncAudit]):
             self._async.list(action=action, since=since, until=until, before=before, limit=limit, owner=owner)
         )
 
+    def operations(
+        self,
+        *,
+        action: str | None = None,
+        outcome: ActOutcome | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[AuditedOperation]:
+        """Return operations with their outcomes, newest first; `before` is the last `audit_id` of a page.
+
+        With `outcome` "succeeded" or "failed" they are ordered and filtered by when they ended, otherwise by
+        when they began.
+        """
+        return self._portal.run(
+            self._async.operations(
+                action=action,
+                outcome=outcome,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
     def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
         """Return intents without an outcome: operations that still run, or that a crash interrupted."""
         return self._portal.run(self._async.unfinished(limit=limit, owner=owner))
@@ -844,6 +892,77 @@ class Channels(Facade[AsyncChannels]):
         name.
         """
         return self._portal.run(self._async.drop(channel, owner=owner))
+
+
+class Cleanup(Facade[AsyncCleanup]):
+    """Memories that could be archived: stale, expired, never recalled, or with links that lead to nothing.
+
+    Anchored memories, turns, documents, goals and memories of branches are left out. Nothing is deleted:
+    everything is archived through the change log, and `memory.curation.undo` brings it back.
+    """
+
+    def counts(self, *, refresh: bool = False, owner: str | None = None) -> Sequence[CleanupCount]:
+        """Return how many memories each kind finds, with the time of counting.
+
+        Counting reads all memories of the owner, at most 100,000 of each kind, so counts are stored;
+        `refresh=True` counts again.
+        """
+        return self._portal.run(self._async.counts(refresh=refresh, owner=owner))
+
+    def list(
+        self,
+        kind: CleanupKind,
+        *,
+        unused_days: int = cleaning.UNUSED_DAYS,
+        salience_below: float = cleaning.SALIENCE_BELOW,
+        after: str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> CleanupPage:
+        """Return memories that could be archived, oldest first in each category, with the reason.
+
+        `stale` ones were recalled, but not for `unused_days`, and their salience is below `salience_below`;
+        `never_recalled` ones were stored before that. `dead_links` name evidence that is gone, or were
+        replaced by a memory that is forgotten. `after` is `next_after` of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                kind,
+                unused_days=unused_days,
+                salience_below=salience_below,
+                after=after,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def archive(
+        self,
+        kind: CleanupKind,
+        *,
+        memory_ids: Sequence[UUID | str] | None = None,
+        unused_days: int = cleaning.UNUSED_DAYS,
+        salience_below: float = cleaning.SALIENCE_BELOW,
+        dry_run: bool = False,
+        owner: str | None = None,
+    ) -> CleanupRun:
+        """Archive the named memories, or all that qualify, at most 1,000, as one changeset.
+
+        With `dry_run=True` it only shows the changes. `memory.curation.undo` with the `changeset_id` takes
+        the whole run back. A named memory that does not qualify any more is left out and named. Of
+        `dead_links`, evidence that leads to nothing is removed, and the memory stays. The run is recorded in
+        the audit log.
+        """
+        return self._portal.run(
+            self._async.archive(
+                kind,
+                memory_ids=memory_ids,
+                unused_days=unused_days,
+                salience_below=salience_below,
+                dry_run=dry_run,
+                owner=owner,
+            )
+        )
 
 
 class Conversations(Facade[AsyncConversations]):
@@ -1032,6 +1151,62 @@ class Curation(Facade[AsyncCuration]):
         """
         return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
 
+    def waiting(self, *, owner: str | None = None) -> Waiting:
+        """Return how much waits for a decision: pairs, memories in quarantine, and proposed changes.
+
+        Each count stops at 500, so that the call stays cheap. It compares nothing.
+        """
+        return self._portal.run(self._async.waiting(owner=owner))
+
+    def pairs(
+        self, kind: ReviewKind, *, before: str | None = None, limit: int = 50, owner: str | None = None
+    ) -> ReviewPage:
+        """Return pairs that wait for a decision, newest first, with both memories.
+
+        `near_duplicate` pairs have similar vectors, in a `contradiction` the newer one gives another value of
+        the same, and memories in `quarantine` contradict an active one that is anchored or from a better
+        source. Turns and parts of longer texts are left out. Listing compares nothing: `uncompared_count`
+        memories were not compared yet. `before` is `next_before` of the previous page.
+        """
+        return self._portal.run(self._async.pairs(kind, before=before, limit=limit, owner=owner))
+
+    def resolve(
+        self,
+        kind: ReviewKind,
+        memory_id: UUID | str,
+        other_id: UUID | str | None = None,
+        *,
+        decision: ReviewDecision,
+        memory_version: int | None = None,
+        other_version: int | None = None,
+        owner: str | None = None,
+    ) -> Resolution:
+        """Decide about a pair: `keep_new`, `keep_old` or `keep_both`.
+
+        Of near duplicates, the other memory is merged into the kept one; of a contradiction, the older one is
+        superseded or the newer one archived; a memory in quarantine becomes active or is archived.
+        `memory_version` and `other_version` are the versions that were shown. ConflictError if somebody
+        decided or changed a memory meanwhile: then nothing changes. `undo` with the `changeset_id` of the
+        result, or `reopen` if it has none, takes the decision back. It is recorded in the audit log.
+        """
+        return self._portal.run(
+            self._async.resolve(
+                kind,
+                memory_id,
+                other_id,
+                decision=decision,
+                memory_version=memory_version,
+                other_version=other_version,
+                owner=owner,
+            )
+        )
+
+    def reopen(
+        self, kind: ReviewKind, memory_id: UUID | str, other_id: UUID | str, *, owner: str | None = None
+    ) -> None:
+        """Let a pair wait for a decision again that was decided by keeping both."""
+        self._portal.run(self._async.reopen(kind, memory_id, other_id, owner=owner))
+
     def policies(self, *, owner: str | None = None) -> dict[str, bool]:
         """Return, for each kind of proposal, whether it is applied without asking."""
         return self._portal.run(self._async.policies(owner=owner))
@@ -1212,9 +1387,19 @@ class Entities(Facade[AsyncEntities]):
             )
         )
 
-    def get(self, entity: EntityReference, name: str | None = None, *, owner: str | None = None) -> Entity:
-        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none."""
-        return self._portal.run(self._async.get(entity, name, owner=owner))
+    def get(
+        self,
+        entity: EntityReference,
+        name: str | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> Entity:
+        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none.
+
+        With `as_of`, it has the facts and aliases that it had at that moment; its salience is that of now.
+        """
+        return self._portal.run(self._async.get(entity, name, as_of=as_of, owner=owner))
 
     def find(
         self, name: str, *, category: str | None = None, limit: int = 100, owner: str | None = None
@@ -1225,13 +1410,38 @@ class Entities(Facade[AsyncEntities]):
     def list(
         self,
         *,
+        prefix: str | None = None,
         category: str | None = None,
+        order: EntityOrder = "newest",
+        with_counts: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Entity]:
-        """Return entities, newest first; `before` is the id of the last entity of the previous page."""
-        return self._portal.run(self._async.list(category=category, before=before, limit=limit, owner=owner))
+        """Return entities, newest first; `before` is the id of the last entity of the previous page.
+
+        `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
+        first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
+        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
+        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        """
+        return self._portal.run(
+            self._async.list(
+                prefix=prefix,
+                category=category,
+                order=order,
+                with_counts=with_counts,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def count(
+        self, *, prefix: str | None = None, category: str | None = None, owner: str | None = None
+    ) -> EntityTotals:
+        """Return how many entities `list` finds, in all and by category; counting stops at 10,000."""
+        return self._portal.run(self._async.count(prefix=prefix, category=category, owner=owner))
 
     def history(
         self,
@@ -1257,6 +1467,25 @@ class Entities(Facade[AsyncEntities]):
     ) -> Sequence[UUID]:
         """Return the ids of the memories that mention an entity, newest first."""
         return self._portal.run(self._async.mentions(entity, before=before, limit=limit, owner=owner))
+
+    def mentioning(
+        self,
+        entity: EntityReference,
+        *,
+        include_forgotten: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return the memories that mention an entity, newest first, whatever their status.
+
+        `mentions` returns only their ids, and those of forgotten memories, too.
+        """
+        return self._portal.run(
+            self._async.mentioning(
+                entity, include_forgotten=include_forgotten, before=before, limit=limit, owner=owner
+            )
+        )
 
     def mentioned(
         self, memory_id: UUID | str, *, limit: int = 100, owner: str | None = None
@@ -1326,14 +1555,32 @@ class Entities(Facade[AsyncEntities]):
         depth: int = 2,
         limit: int = 100,
         kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
         owner: str | None = None,
     ) -> EntityGraph:
         """Return the entities within `depth` relations of an entity, nearest first.
 
         `limit` bounds the number of entities, including the start. Relations are followed in both directions;
-        `kinds` restricts which ones.
+        `kinds` restricts which ones. With `as_of`, it follows the relations that were known at that moment,
+        also those that were removed since; entities that were deleted since are left out.
         """
-        return self._portal.run(self._async.graph(start, depth=depth, limit=limit, kinds=kinds, owner=owner))
+        return self._portal.run(
+            self._async.graph(start, depth=depth, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
+
+    def top_graph(
+        self,
+        *,
+        category: str | None = None,
+        limit: int = 50,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> EntityGraph:
+        """Return the most salient entities, and the relations between them, now or at the moment `as_of`."""
+        return self._portal.run(
+            self._async.top_graph(category=category, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
 
 
 class Errors(Facade[AsyncErrors]):
@@ -2192,7 +2439,7 @@ class Memories(Facade[AsyncMemories]):
 class Metrics(Facade[AsyncMetrics]):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; the other calls describe the tenant.
     """
 
     def record(
@@ -2238,6 +2485,29 @@ class Metrics(Facade[AsyncMetrics]):
     def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return self._portal.run(self._async.overview())
+
+    def attention(self) -> Sequence[Concern]:
+        """Return what wants the attention of a person, most urgent first: dead jobs, a full disk and so on.
+
+        An empty list means that all is well. Counts stop at 1,000, so that the call is cheap in large
+        tenants.
+        """
+        return self._portal.run(self._async.attention())
+
+    def series(
+        self,
+        *,
+        hours: int | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Series:
+        """Return calls, durations, refusals, confidences and spend of the tenant over time, in all processes.
+
+        Up to 7 days are returned by hour, longer times by day, up to the 90 days that are kept. Without
+        `since` the series covers the last `hours` before `until`, which is now by default; without both, 24
+        hours. Every process writes its counts every 30 seconds, and a killed one loses those of 30 seconds.
+        """
+        return self._portal.run(self._async.series(hours=hours, since=since, until=until))
 
     def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:
         """Return five views of what the tenant holds, in counts, as of the last snapshot.

@@ -47,7 +47,8 @@ BATCHES: frozenset[Target] = frozenset({(ROUTES["retain_many"].method, ROUTES["r
 READING: frozenset[Target] = frozenset(
     (route.method, route.path) for route in SURFACE if route.role == "read"
 )
-ENDLESS: frozenset[Target] = frozenset({(STREAM.method, STREAM.path)})
+DASHBOARD_STREAM: Target = ("GET", "/ui/events/stream")
+ENDLESS: frozenset[Target] = frozenset({(STREAM.method, STREAM.path), DASHBOARD_STREAM})
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ CACHED_KEYS_MAX = 10_000
 """Cached keys, and sessions; the least recently used one is evicted and waits for its next lookup."""
 
 Found = TypeVar("Found", bound=AuthenticatedKey)
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class Authenticator:
         self._cached: OrderedDict[bytes, AuthenticatedKey] = OrderedDict()
         self._sessions: OrderedDict[bytes, AuthenticatedSession] = OrderedDict()
         self._lookups = asyncio.Semaphore(UNKNOWN_KEY_LOOKUPS_MAX)
+
+    @property
+    def database(self) -> Database:
+        """The database of all tenants."""
+        return self._tenants.database
 
     def count_recall(self, found: AuthenticatedKey) -> dict[str, str]:
         """Count a recall of a key and its tenant; returns the headers that say how many are left.
@@ -151,13 +157,18 @@ class Authenticator:
         guard = Guard(found, lambda _: None, ACTION, "admin")
         return guarded(await self.memory_of(found), guard), found.key.role
 
+    async def bounded(self, lookup: Awaitable[Result]) -> Result:
+        """Do a lookup of something unknown: few at once, so that a flood of them leaves connections free."""
+        async with self._lookups:
+            return await lookup
+
     async def find_session(self, secret: str) -> AuthenticatedSession:
         """The open session with this secret; NotAuthenticatedError if there is none."""
         return await self._looked_up(secret, self._sessions, sessions.find)
 
     async def database_of(self, scope: Scope) -> TenantDatabase:
         """The database of the tenant of a request's key."""
-        return TenantDatabase(self._tenants.database, (await self.key_of(scope)).tenant)
+        return TenantDatabase(self.database, (await self.key_of(scope)).tenant)
 
     async def recheck(self, scope: Scope) -> None:
         """Look the key of a request up again; NotAuthenticatedError if it is no longer valid."""
@@ -178,7 +189,7 @@ class Authenticator:
         try:
             # Few unknown ones at once, so that a flood of wrong keys leaves connections free.
             async with nullcontext() if digest in cached else self._lookups:
-                found = await find(self._tenants.database, secret)
+                found = await find(self.database, secret)
         except NotAuthenticatedError:
             cached.pop(digest, None)
             raise

@@ -1,15 +1,14 @@
-"""Rate limit of recall: one token bucket for each API key and for each tenant, in this process.
+"""Rate limits: one token bucket for each API key, tenant or client address, in this process.
 
 A bucket refills at a steady rate up to the size of a burst. Several servers over one database each have their
 own buckets.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from math import ceil
 from time import monotonic
-from uuid import UUID
 
 from mnemic.errors import TooManyRequestsError
 
@@ -29,19 +28,25 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """The buckets of all holders: API keys, or tenants. Not thread-safe."""
+    """The buckets of all holders: API keys, tenants, or addresses. Not thread-safe."""
 
     def __init__(
-        self, per_minute: int, *, holder: str = "This API key", clock: Callable[[], float] = monotonic
+        self,
+        per_minute: int,
+        *,
+        holder: str = "This API key",
+        verb: str = "recall",
+        clock: Callable[[], float] = monotonic,
     ) -> None:
         self._holder = holder
+        self._verb = verb
         self._per_s = per_minute / MINUTE_S
         self._size = max(1.0, self._per_s * BURST_S)
         self._clock = clock
-        self._buckets: OrderedDict[UUID, TokenBucket] = OrderedDict()
+        self._buckets: OrderedDict[Hashable, TokenBucket] = OrderedDict()
 
-    def take(self, holder_id: UUID) -> dict[str, str]:
-        """Consume one call of a key or tenant; returns the headers that say how many are left.
+    def take(self, holder_id: Hashable) -> dict[str, str]:
+        """Consume one call of a holder; returns the headers that say how many are left.
 
         TooManyRequestsError if there is none. A rate of 0 means no limit.
         """
@@ -49,8 +54,9 @@ class RateLimiter:
             return {}
         bucket = self._filled(holder_id)
         if bucket.left < 1:
+            rate = f"{self._per_s * MINUTE_S:.0f} times a minute"
             raise TooManyRequestsError(
-                f"{self._holder} may recall {self._per_s * MINUTE_S:.0f} times a minute. Wait a little.",
+                f"{self._holder} may {self._verb} {rate}. Wait a little.",
                 retry_after_s=(1 - bucket.left) / self._per_s,
             )
         bucket.left -= 1
@@ -60,7 +66,12 @@ class RateLimiter:
             "RateLimit-Reset": str(ceil((self._size - bucket.left) / self._per_s)),
         }
 
-    def _filled(self, holder_id: UUID) -> TokenBucket:
+    def give_back(self, holder_id: Hashable) -> None:
+        """Give one call back, which did not count after all."""
+        bucket = self._filled(holder_id)
+        bucket.left = min(self._size, bucket.left + 1)
+
+    def _filled(self, holder_id: Hashable) -> TokenBucket:
         now_s = self._clock()
         bucket = self._buckets.setdefault(holder_id, TokenBucket(self._size, now_s))
         self._buckets.move_to_end(holder_id)

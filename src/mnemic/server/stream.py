@@ -8,15 +8,16 @@ after each event, by separate requests; the stream itself moves nothing.
 
 There is no queue per client: the event log in the database is the queue, and the next event is read when the
 client has taken the last one. The server closes a stream whose client takes nothing for `SEND_TIMEOUT_S`, and
-within `RECHECK_S` one whose key is no longer valid.
+one whose key or session has ended: it looks that up every `RECHECK_S`, whether or not there are events.
 
 States of a stream: *open* → (client disconnected, key ended, server stops, client too slow) → *closed*.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Annotated
@@ -33,6 +34,7 @@ from mnemic.events.consumers import Start, start_position
 from mnemic.govern.keys import AuthenticatedKey
 from mnemic.sdk.groups.events import subscribe_with_progress
 from mnemic.sdk.http.surface import ROUTES
+from mnemic.sdk.memory import AsyncMemory
 from mnemic.server.authentication import AuthenticatedCaller, Authenticator
 from mnemic.server.limits import ServerLimits
 from mnemic.server.quota import Quota
@@ -43,7 +45,8 @@ ROUTE = ROUTES["events.subscribe"]
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT = b": heartbeat\n\n"
 SEND_TIMEOUT_S = 30.0
-RECHECK_S = 1.0
+RECHECK_S = 0.9
+"""A stream must end within a second of its key."""
 RETRY_AFTER_S = 30.0
 POSITION_MAX_DIGITS = 19
 
@@ -53,6 +56,8 @@ logger = logging.getLogger("mnemic.server")
 
 Recheck = Callable[[], Awaitable[None]]
 """Raises when the key that opened a stream is no longer valid."""
+Encode = Callable[[Event], bytes]
+"""Writes an event as a part of a stream."""
 
 
 class OpenStreams:
@@ -91,20 +96,48 @@ def stream_routes(authenticator: Authenticator, streams: OpenStreams) -> APIRout
         A key that is bound to an owner sees the events of that owner, any other key those of its tenant.
         """
         found = await authenticator.key_of(request.scope)
-        # Refuse before the log is read: a client that keeps asking for one stream more must cost little.
-        streams.quota.check(found)
-        events = scoped_memory(caller, request.headers, ROUTE, {"owner": owner}).events
-        parsed = _parse_start(start if last_event_id is None else last_event_id)
-        if isinstance(parsed, int):
-            # Raises if the log no longer has this position, while a status can still be sent.
-            await events.list(after=parsed, limit=1, types=types, owner=owner)
-        begin = await _position(await authenticator.database_of(request.scope), parsed)
-        position = StreamPosition(begin)
-        following = subscribe_with_progress(events, types, owner, begin, position.advance)
-        recheck = partial(authenticator.recheck, request.scope)
-        return EventStream(following, position, streams, found, recheck)
+        memory = scoped_memory(caller, request.headers, ROUTE, {"owner": owner})
+        wanted = StreamRequest(types, owner, start if last_event_id is None else last_event_id)
+        return await open_stream(
+            memory, found, wanted, streams, partial(authenticator.recheck, request.scope)
+        )
 
     return router
+
+
+@dataclass(frozen=True)
+class StreamRequest:
+    """Which events a client wants. `start` is `now`, `beginning` or the position of the last one it has."""
+
+    types: Sequence[EventType] | None
+    owner: str | None
+    start: str
+
+
+async def open_stream(
+    memory: AsyncMemory,
+    found: AuthenticatedKey,
+    wanted: StreamRequest,
+    streams: OpenStreams,
+    recheck: Recheck,
+    *,
+    encode: Encode | None = None,
+) -> "EventStream":
+    """Open a stream for a caller who is authorised; `recheck` raises when the caller is no longer valid.
+
+    `encode` writes an event as a part of the stream; without it, events are JSON.
+    """
+    # Refuse before the log is read: a client that keeps asking for one stream more must cost little.
+    streams.quota.check(found)
+    types, owner, events = wanted.types, wanted.owner, memory.events
+    parsed = _parse_start(wanted.start)
+    if isinstance(parsed, int):
+        # Raises if the log no longer has this position, while a status can still be sent.
+        await events.list(after=parsed, limit=1, types=types, owner=owner)
+    begin = await _position(memory._core.storage.tenant_database, parsed)
+    position = StreamPosition(begin)
+    following = subscribe_with_progress(events, types, owner, begin, position.advance)
+    return EventStream(following, position, streams, found, recheck, encode or _encoded)
 
 
 class StreamPosition:
@@ -142,6 +175,7 @@ class EventStream(Response):
         streams: OpenStreams,
         found: AuthenticatedKey,
         recheck: Recheck,
+        encode: Encode,
     ) -> None:
         super().__init__(headers={"X-Accel-Buffering": "no"})
         del self.headers["content-length"]
@@ -150,6 +184,7 @@ class EventStream(Response):
         self._streams = streams
         self._found = found
         self._recheck = recheck
+        self._encode_event = encode
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the client disconnects, the server stops, or sending fails."""
@@ -177,17 +212,20 @@ class EventStream(Response):
     async def _parts(self) -> AsyncGenerator[bytes, None]:
         """Events and heartbeats, while the key is valid."""
         yield HEARTBEAT
-        checked_s = monotonic()
-        async with aclosing(_with_pauses(self._events, self._streams.heartbeat_s)) as events:
+        checked_s = sent_s = monotonic()
+        heartbeat_s = self._streams.heartbeat_s
+        async with aclosing(_with_pauses(self._events, min(heartbeat_s, RECHECK_S))) as events:
             async for event in events:
                 if event is None or monotonic() - checked_s > RECHECK_S:
                     await self._recheck()
                     checked_s = monotonic()
-                yield self._position.heartbeat() if event is None else self._encode(event)
+                if event is not None or monotonic() - sent_s >= heartbeat_s:
+                    yield self._position.heartbeat() if event is None else self._encode(event)
+                    sent_s = monotonic()
 
     def _encode(self, event: Event) -> bytes:
         self._position.sent(event.position)
-        return _encoded(event)
+        return self._encode_event(event)
 
 
 async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGenerator[Event | None, None]:

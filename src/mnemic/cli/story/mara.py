@@ -1,4 +1,4 @@
-"""Mara, who talks to an assistant for a year: she moves, changes her job, trains for a race and plans a journey."""
+"""Mara, who talks to an assistant for a year: she moves, changes her job, runs a race and plans a journey."""
 
 from mnemic.cli.story.parts import Conversation, Entity, Goal, Note, Story, dialogue
 

@@ -10,24 +10,26 @@ DOCUMENTS = (
 
 ## Site
 
-Elbow Creek runs for eleven kilometres from Marl Hill to the old mill at Sandford. Until the weir of 1931 it carried
-trout up to the springs. The weir is two metres high and holds back some four thousand cubic metres of silt.
+Elbow Creek runs for eleven kilometres from Marl Hill to the old mill at Sandford. Until the weir of
+1931 it carried trout up to the springs. The weir is two metres high and holds back some four
+thousand cubic metres of silt.
 
 ## Method
 
-Twelve transects were walked in April and again in September. At each of them depth, width, speed and temperature were
-measured, and invertebrates were counted in three samples of the bed.
+Twelve transects were walked in April and again in September. At each of them depth, width, speed
+and temperature were measured, and invertebrates were counted in three samples of the bed.
 
 ## Findings
 
-Above the weir the water is on average 3.1 degrees warmer than below it, and mayflies are absent in nine of twelve
-samples. Below the mill the count of mayflies is 41 per sample. Oxygen falls under six milligrams per litre on still
-nights in August.
+Above the weir the water is on average 3.1 degrees warmer than below it, and mayflies are absent in
+nine of twelve samples. Below the mill the count of mayflies is 41 per sample. Oxygen falls under
+six milligrams per litre on still nights in August.
 
 ## Advice
 
-Lower the weir in three steps of seventy centimetres, one each autumn, and plant alder on the bare banks at once. Tell
-the mill's owner, Mrs. Penhale, a year before: the leat will run dry in the second step.
+Lower the weir in three steps of seventy centimetres, one each autumn, and plant alder on the bare
+banks at once. Tell the mill's owner, Mrs. Penhale, a year before: the leat will run dry in the
+second step.
 """,
     ),
     Document(
@@ -35,21 +37,22 @@ the mill's owner, Mrs. Penhale, a year before: the leat will run dry in the seco
         "Permit for the works at the weir",
         """# Permit for the works at the weir
 
-The water board permits the lowering of the weir at Sandford in three steps between the first of September and the end
-of October of each year. Silt must be tested for copper before each step; above sixty milligrams per kilogram it goes
-to the landfill at Orrin.
+The water board permits the lowering of the weir at Sandford in three steps between the first of
+September and the end of October of each year. Silt must be tested for copper before each step;
+above sixty milligrams per kilogram it goes to the landfill at Orrin.
 
 ## Conditions
 
-Fish are moved by the anglers' club before each step. The footbridge stays open. The board is told two weeks ahead.
+Fish are moved by the anglers' club before each step. The footbridge stays open. The board is told
+two weeks ahead.
 """,
     ),
     Document(
         "interview-penhale.txt",
         "Interview with Mrs. Penhale",
-        """Mrs. Penhale has owned the mill since 1988. She remembers otters at the leat until about 1995. She does not need the
-water for the wheel any more, but wants the pond kept for the swallows. She would agree to a smaller pond fed by a pipe.
-She prefers letters to telephone calls.
+        """Mrs. Penhale has owned the mill since 1988. She remembers otters at the leat until about 1995. She
+does not need the water for the wheel any more, but wants the pond kept for the swallows. She would
+agree to a smaller pond fed by a pipe. She prefers letters to telephone calls.
 """,
     ),
 )

@@ -1,11 +1,12 @@
 """Stores the story: conversations, notes, documents, entities, goals, jobs, and what Mnemic makes of them.
 
-Everything goes through the public calls. Storing all four owners takes some twenty seconds with the local model.
+Everything goes through the public calls. Storing all four owners takes about half a minute.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 from mnemic import Memory
 from mnemic.cli.story.helpdesk import HELPDESK
@@ -115,7 +116,7 @@ def _know(owner: Memory, story: Story) -> None:
 
 
 def _plan(owner: Memory, story: Story, now: datetime) -> None:
-    goal_ids = []
+    goal_ids: list[UUID] = []
     for position, goal in enumerate(story.goals):
         deadline = now + timedelta(days=20 * (position + 1))
         parent = goal_ids[goal.part_of] if goal.part_of is not None else None

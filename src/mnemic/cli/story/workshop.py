@@ -1,4 +1,4 @@
-"""The agent of a bicycle workshop: a year of repairs, suppliers and opening hours, told by its two mechanics."""
+"""The agent of a bicycle workshop: a year of repairs, suppliers and opening hours."""
 
 from collections.abc import Iterator
 from random import Random

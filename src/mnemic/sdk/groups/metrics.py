@@ -4,19 +4,23 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from mnemic.maintenance.attention import read_attention
 from mnemic.maintenance.overview import read_overview, read_snapshots
+from mnemic.maintenance.series import read_series
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
+from mnemic.types.attention import Concern
 from mnemic.types.checks import check_flag
 from mnemic.types.overview import Overview, Snapshot
+from mnemic.types.series import Series
 from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
 
 
 class AsyncMetrics(CallGroup):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; the other calls describe the tenant.
     """
 
     @routed("metrics.record")
@@ -73,6 +77,31 @@ class AsyncMetrics(CallGroup):
     async def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return await read_overview(self._caller.core)
+
+    @routed("metrics.attention")
+    async def attention(self) -> Sequence[Concern]:
+        """Return what wants the attention of a person, most urgent first: dead jobs, a full disk and so on.
+
+        An empty list means that all is well. Counts stop at 1,000, so that the call is cheap in large
+        tenants.
+        """
+        return await read_attention(self._caller.core)
+
+    @routed("metrics.series")
+    async def series(
+        self,
+        *,
+        hours: int | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Series:
+        """Return calls, durations, refusals, confidences and spend of the tenant over time, in all processes.
+
+        Up to 7 days are returned by hour, longer times by day, up to the 90 days that are kept. Without
+        `since` the series covers the last `hours` before `until`, which is now by default; without both, 24
+        hours. Every process writes its counts every 30 seconds, and a killed one loses those of 30 seconds.
+        """
+        return await read_series(self._caller.core, hours=hours, since=since, until=until)
 
     @routed("metrics.snapshots")
     async def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:

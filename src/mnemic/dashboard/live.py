@@ -1,0 +1,42 @@
+"""Live parts of pages: events as they happen, as HTML in Server-Sent Events.
+
+The stream ends with the session of the visitor, within `RECHECK_S` of `mnemic.server.stream`.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from starlette.responses import Response
+
+from mnemic.dashboard.visit import Visit
+from mnemic.server.authorisation import authorise
+from mnemic.server.stream import ROUTE, StreamRequest, open_stream
+from mnemic.types.event import Event, EventType
+
+
+async def live_events(
+    visit: Visit, to_html: Callable[[Event], str], *, types: Sequence[EventType] | None = None
+) -> Response:
+    """The stream of events of the owner that the visitor looks at, each as HTML; from now on.
+
+    A browser that reconnects continues after the last event that it got. The view that returns this must be
+    at `/events/stream`, the one path below `/ui` whose requests may last.
+    """
+    owner = visit.owner or None
+    authorise(visit.key, ROUTE, [owner])
+    memory = await visit.server.authenticator.memory_of(visit.found)
+    wanted = StreamRequest(types, owner, visit.request.headers.get("last-event-id", "now"))
+    return await open_stream(
+        memory,
+        visit.found,
+        wanted,
+        visit.server.streams,
+        partial(visit.browser_sessions.recheck, visit.request),
+        encode=lambda event: _message(event.position, to_html(event)),
+    )
+
+
+def _message(position: int, html: str) -> bytes:
+    """A message of a stream. Its data may have several lines, but no other line ends than `\\n`."""
+    lines = "".join(f"data: {line}\n" for line in html.splitlines())
+    return f"id: {position}\n{lines}\n".encode()

@@ -1,0 +1,2 @@
+-- Reserved: filled in or removed before it lands.
+SELECT;

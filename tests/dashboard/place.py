@@ -1,0 +1,29 @@
+"""Filled places: small, but with a thing of every kind; and one whose every text is an attack on the page."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from mnemic import Memory
+from mnemic.cli.story.helpdesk import HELPDESK
+from mnemic.cli.story.mara import MARA
+from mnemic.cli.story.parts import Story
+from mnemic.cli.story.river import RIVER
+from mnemic.cli.story.telling import tell
+
+FIRST, LAST = 2, 2
+STORIES: tuple[Story, ...] = (
+    replace(
+        MARA,
+        conversations=(*MARA.conversations[:FIRST], *MARA.conversations[-LAST:]),
+        questions=(MARA.questions[0], MARA.questions[-1]),
+    ),
+    replace(HELPDESK, conversations=HELPDESK.conversations[:FIRST], questions=HELPDESK.questions[:1]),
+    replace(RIVER, documents=RIVER.documents[-1:], questions=()),
+)
+OWNERS = tuple(story.owner for story in STORIES)
+
+
+def fill(data_dir: Path, tenant: str) -> None:
+    """Fill a tenant with the small story."""
+    with Memory(data_dir=data_dir, tenant=tenant, embedder="test") as memory:
+        tell(memory, STORIES)

@@ -10,8 +10,10 @@ AXE = Path(__file__).parent / "axe" / "axe.min.js"
 STANDARDS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 RUN = """async only => {
   const found = await axe.run(document, { runOnly: only, resultTypes: ["violations"] });
-  return found.violations.map(each => ({ id: each.id, help: each.help, nodes: each.nodes.slice(0, 5).map(node =>
-    `${node.target.join(" ")}: ${node.html.slice(0, 160)} ${(node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? ""}`) }));
+  const why = node => (node.any[0] ?? node.all[0] ?? node.none[0])?.message ?? "";
+  const told = node => `${node.target.join(" ")}: ${node.html.slice(0, 160)} ${why(node)}`;
+  return found.violations.map(
+    each => ({ id: each.id, help: each.help, nodes: each.nodes.slice(0, 5).map(told) }));
 }"""
 COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 ALL = {"type": "tag", "values": STANDARDS}

@@ -1,11 +1,10 @@
-"""Finds the addresses of the dashboard by following its links, so that new pages are tested without being listed.
+"""Finds the addresses of the dashboard by following links: new pages are tested without being listed.
 
 Addresses of the same shape, which have the same view and the same fields in the URL, are visited once. A view
 that no link leads to is missing in `Map.unreached`.
 """
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from urllib.parse import parse_qsl, urljoin, urlsplit
@@ -31,7 +30,11 @@ class Form:
 
     @property
     def shape(self) -> tuple[str, str, tuple[str, ...]]:
-        return self.method, view_path(urlsplit(self.action).path), tuple(sorted({name for name, _ in self.fields}))
+        return (
+            self.method,
+            view_path(urlsplit(self.action).path),
+            tuple(sorted({name for name, _ in self.fields})),
+        )
 
 
 @dataclass
@@ -51,10 +54,8 @@ class Map:
     """All shapes of addresses."""
 
     found: list[Found] = field(default_factory=list)
-
-    @property
-    def urls(self) -> list[str]:
-        return [each.url for each in self.found]
+    others: set[str] = field(default_factory=set)
+    """Views that answer no page: downloads and streams."""
 
     def one_for_each_view(self) -> list[Found]:
         """The first address of every view: the plainest."""
@@ -63,13 +64,11 @@ class Map:
     @property
     def unreached(self) -> set[str]:
         """Views that answer GET and that no page links to."""
-        return {ROOT + path for path in GET_PATHS} - {each.view for each in self.found}
+        return {ROOT + path for path in GET_PATHS} - {each.view for each in self.found} - self.others
 
 
 GET_PATHS = [view.path for page in PAGES for view in page.views if view.method == "GET"]
-PATTERNS = [
-    (ROOT + view.path, compile_path(ROOT + view.path)[0]) for page in PAGES for view in page.views
-]
+PATTERNS = [(ROOT + view.path, compile_path(ROOT + view.path)[0]) for page in PAGES for view in page.views]
 
 
 def explore(client: httpx.Client) -> Map:
@@ -82,12 +81,16 @@ def explore(client: httpx.Client) -> Map:
         if shape in seen:
             continue
         seen.add(shape)
-        assert len(seen) <= ADDRESSES_MAX, f"the dashboard has endless addresses: {sorted(map(str, seen))[-5:]}"
+        assert len(seen) <= ADDRESSES_MAX, (
+            f"the dashboard has endless addresses: {sorted(map(str, seen))[-5:]}"
+        )
         answer = client.get(url)
         if "This page is not built yet." in answer.text:
+            explored.others.add(shape[0])
             continue
         if not answer.headers.get("content-type", "").startswith("text/html"):
-            continue  # A download or a stream of events.
+            explored.others.add(shape[0])
+            continue
         assert answer.status_code == 200, f"{url} is linked and answers {answer.status_code}: {answer.text}"
         reader = Reader(url)
         reader.feed(answer.text)
@@ -95,6 +98,7 @@ def explore(client: httpx.Client) -> Map:
             Found(url, view_path(urlsplit(url).path), answer.text, reader.forms, reader.fragments)
         )
         waiting.extend(reader.links)
+        explored.others.update(view_path(path) for path in reader.not_pages)
     return explored
 
 
@@ -118,6 +122,8 @@ class Reader(HTMLParser):
         self.links: list[str] = []
         self.forms: list[Form] = []
         self.fragments: set[str] = set()
+        self.not_pages: set[str] = set()
+        """Paths of downloads and of streams of events."""
         self._form: Form | None = None
         self._select: tuple[str, list[tuple[str, bool]]] | None = None
         self._text_area: tuple[str, list[str]] | None = None
@@ -127,7 +133,7 @@ class Reader(HTMLParser):
         self.fragments.update(given[name] for name in FRAGMENT_ATTRIBUTES if name in given)
         if "data-refresh" in given:
             self.fragments.add(f"#{given['id']}")
-        self.links.extend(self._links_of(tag, given))
+        self._read_address(tag, given)
         if tag == "form":
             self._form = Form(given.get("method", "get"), urljoin(self.url, given.get("action") or self.url))
             self.forms.append(self._form)
@@ -139,7 +145,9 @@ class Reader(HTMLParser):
             self._form = None
         elif self._form is not None and tag == "select" and self._select is not None:
             name, options = self._select
-            chosen = [value for value, is_selected in options if is_selected] or [value for value, _ in options[:1]]
+            chosen = [value for value, is_selected in options if is_selected] or [
+                value for value, _ in options[:1]
+            ]
             self._form.fields.extend((name, value) for value in chosen[:1])
             self._select = None
         elif self._form is not None and tag == "textarea" and self._text_area is not None:
@@ -151,12 +159,16 @@ class Reader(HTMLParser):
         if self._text_area is not None:
             self._text_area[1].append(data)
 
-    def _links_of(self, tag: str, given: Attributes) -> Iterator[str]:
-        """Links to pages. The live parts of a page are addresses, too, which `explore` does not enter."""
-        if tag == "a" and "href" in given and "download" not in given:
-            url = urljoin(self.url, given["href"])
-            if url.startswith(f"{ROOT}/") and "#" not in url:
-                yield url
+    def _read_address(self, tag: str, given: Attributes) -> None:
+        if "data-live" in given:
+            self.not_pages.add(urlsplit(given["data-live"]).path)
+        if tag != "a" or "href" not in given:
+            return
+        url = urljoin(self.url, given["href"])
+        if "download" in given:
+            self.not_pages.add(urlsplit(url).path)
+        elif url.startswith(f"{ROOT}/") and "#" not in url:
+            self.links.append(url)
 
     def _read_field(self, tag: str, given: Attributes, form: Form) -> None:
         name, kind = given.get("name", ""), given.get("type", "text")

@@ -6,7 +6,17 @@ Each payload says where it stands ("x-tag"), so that a test can tell which ones 
 from pathlib import Path
 
 from mnemic import Memory
-from mnemic.cli.story.parts import Conversation, Document, Entity, Goal, JobPart, Note, Story, Strategy, dialogue
+from mnemic.cli.story.parts import (
+    Conversation,
+    Document,
+    Entity,
+    Goal,
+    JobPart,
+    Note,
+    Story,
+    Strategy,
+    dialogue,
+)
 from mnemic.cli.story.telling import tell
 
 MARKED = "data-injected"
@@ -55,7 +65,9 @@ STORY = Story(
     ),
     anchored=(hostile("anchored"),),
     entities=(
-        Entity(short("category"), hostile("entity"), {short("attribute"): hostile("fact")}, (hostile("alias"),)),
+        Entity(
+            short("category"), hostile("entity"), {short("attribute"): hostile("fact")}, (hostile("alias"),)
+        ),
         Entity("person", script_url("entity"), {"website": script_url("fact")}),
     ),
     relations=((hostile("entity"), short("relation"), script_url("entity")),),
@@ -66,7 +78,11 @@ STORY = Story(
     jobs=(JobPart("x-job.type", {"payload": hostile("payload")}, hostile("error")),),
     questions=(hostile("question"),),
     corrections=(
-        (f"The rent is 700 euros. {hostile('content')}", f"The rent is 710. {hostile('content')}", hostile("reason")),
+        (
+            f"The rent is 700 euros. {hostile('content')}",
+            f"The rent is 710. {hostile('content')}",
+            hostile("reason"),
+        ),
     ),
     forgotten=((hostile("forgotten"), hostile("reason")),),
 )
@@ -78,14 +94,22 @@ def fill(data_dir: Path, tenant: str) -> None:
         tell(memory, [STORY])
         owner = memory.scope(owner=OWNER)
         owner.retain(
-            {"content": "Metadata.", "metadata": {hostile("metadata"): hostile("value")}, "external_id": hostile("id")}
+            {
+                "content": "Metadata.",
+                "metadata": {hostile("metadata"): hostile("value")},
+                "external_id": hostile("id"),
+            }
         )
         owner.retain("In a channel.", channel=hostile("channel"))
         first, second = owner.memories.list(limit=2)
         owner.memories.relate(first.memory_id, second.memory_id, "supports")
-        owner.memories.decide_outdated(first.memory_id, second.memory_id, "outdated", reason=hostile("reason"))
+        owner.memories.decide_outdated(
+            first.memory_id, second.memory_id, "outdated", reason=hostile("reason")
+        )
         owner.shares.grant(hostile("reader"), reason=hostile("reason"), tags=[short("tag")])
         memory.keys.create(role="write", name=hostile("key"), owner=OWNER)
-        memory.schedules.set(hostile("schedule"), "x-job.type", every_s=3_600, payload={"a": hostile("payload")})
+        memory.schedules.set(
+            hostile("schedule"), "x-job.type", every_s=3_600, payload={"a": hostile("payload")}
+        )
         owner.errors.record(hostile("kind"), hostile("message"))
         owner.state.set("a", hostile("state"))

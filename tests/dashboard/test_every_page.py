@@ -1,15 +1,16 @@
-"""What holds on every page, found by following links: accessible, narrow enough for a phone, usable without script.
+"""What holds on every page: it is accessible, fits on a phone, and can be used without JavaScript.
 
-New pages are covered as soon as something links to them.
+Pages are found by following links, so new ones are covered without being listed.
 """
 
 import os
 import re
 from pathlib import Path
+from urllib.parse import urlencode
 
 import httpx
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, ViewportSize
 
 from tests.dashboard import accessibility
 from tests.dashboard.addresses import Found, Map, explore
@@ -17,16 +18,17 @@ from tests.dashboard.browsing import Reports
 from tests.dashboard.conftest import OpenContext
 from tests.dashboard.running import Dashboard
 
-PHONE = {"width": 360, "height": 740}
-DESK = {"width": 1360, "height": 880}
+PHONE: ViewportSize = {"width": 360, "height": 740}
+DESK: ViewportSize = {"width": 1360, "height": 880}
 # Where the slow target keeps pictures of all pages.
 PICTURES = Path("build") / "screenshots"
 # The page is as wide as the screen, or what makes it wider scrolls by itself.
 WIDER = """() => {
   const wide = document.documentElement.clientWidth;
   if (document.documentElement.scrollWidth <= wide) return [];
-  return [...document.querySelectorAll("body *")].filter(each => each.getBoundingClientRect().right > wide + 1)
-    .slice(0, 5).map(each => each.outerHTML.slice(0, 120));
+  const isWider = each => each.getBoundingClientRect().right > wide + 1;
+  const found = [...document.querySelectorAll("body *")].filter(isWider);
+  return found.slice(0, 5).map(each => each.outerHTML.slice(0, 120));
 }"""
 
 
@@ -95,7 +97,7 @@ def test_empty_pages_say_what_to_do(
 def test_forms_work_without_javascript(
     dashboard: Dashboard, explored: Map, subtests: pytest.Subtests
 ) -> None:
-    """Send every form as a browser without JavaScript does: another page comes, or one that says what is wrong."""
+    """Send every form as a browser without JavaScript does: a page comes, or one that says what is wrong."""
     forms = {form.shape: form for each in explored.found for form in each.forms}
     forms = {shape: form for shape, form in forms.items() if not form.action.endswith("/sign-out")}
     with dashboard.client() as client:
@@ -110,12 +112,9 @@ def test_forms_work_without_javascript(
 
 def _send(client: httpx.Client, method: str, action: str, fields: list[tuple[str, str]]) -> httpx.Response:
     if method == "get":
-        return client.get(action.partition("?")[0], params=httpx.QueryParams(fields))
-    return client.post(
-        action,
-        content=str(httpx.QueryParams(fields)),
-        headers={"Content-Type": "application/x-www-form-urlencoded"},
-    )
+        return client.get(f"{action.partition('?')[0]}?{urlencode(fields)}")
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    return client.post(action, content=urlencode(fields), headers=form)
 
 
 def test_pages_show_the_same_without_javascript(
@@ -126,7 +125,8 @@ def test_pages_show_the_same_without_javascript(
     page.goto(first.url)
     page.get_by_label("Menu").click()
     page.locator(".nav a").nth(1).click()
-    assert page.url.startswith(dashboard.url + "/ui/") and not page.url.endswith(first.url)
+    assert page.url.startswith(dashboard.url + "/ui/")
+    assert not page.url.endswith(first.url)
     for each in explored.one_for_each_view():
         with subtests.test(each.view):
             page.goto(each.url)

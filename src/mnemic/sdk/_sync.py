@@ -2280,7 +2280,7 @@ class Memories(Facade[AsyncMemories]):
     ) -> MemoryFacets:
         """Return the values to filter further by: the most frequent ones of the memories that match.
 
-        They are counted over the newest 3,000 that match, in a branch or with `as_of` over the newest 1,000.
+        They are counted over the newest 1,000 that match.
         """
         return self._portal.run(
             self._async.facets(

@@ -10,7 +10,7 @@ MEMORY_ORDERS: tuple[MemoryOrder, ...] = get_args(MemoryOrder)
 
 COUNTED_MAX = 10_000
 """More memories are not counted, so that a count takes milliseconds."""
-FACETED_MAX = 3_000
+FACETED_MAX = 1_000
 """Facets count the newest memories that match, at most this many."""
 SALIENT_MAX = 1_000
 """The order `salience` compares this many memories: salience changes with time, so no index has it."""

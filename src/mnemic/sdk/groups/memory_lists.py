@@ -145,7 +145,7 @@ class MemoryLists(CallGroup):
     ) -> MemoryFacets:
         """Return the values to filter further by: the most frequent ones of the memories that match.
 
-        They are counted over the newest 3,000 that match, in a branch or with `as_of` over the newest 1,000.
+        They are counted over the newest 1,000 that match.
         """
         wanted = check_filter(
             q=q,

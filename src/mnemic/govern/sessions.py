@@ -158,7 +158,7 @@ async def _find(database: Database, secret: str, kind: Kind) -> AuthenticatedSes
         raise NotAuthenticatedError(f"This {kind} has ended.")
     if row["condition"] != "active":
         raise NotAuthenticatedError(f"This {kind} is {row['condition']}.")
-    key = ApiKey(**{name: row[name] for name in ApiKey.__dataclass_fields__})
+    key = ApiKey(**{name: row[name] for name in ApiKey.__dataclass_fields__ if name in row})
     tenant = Tenant(row["tenant_id"], row["tenant_name"])
     return AuthenticatedSession(tenant, key, row["session_id"], row["session_expires_at"])
 

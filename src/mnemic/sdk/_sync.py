@@ -69,6 +69,7 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.attention import Concern
 from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
 from mnemic.types.cleanup import (
@@ -89,8 +90,10 @@ from mnemic.types.entity import (
     Entity,
     EntityFact,
     EntityGraph,
+    EntityOrder,
     EntityReference,
     EntityRelation,
+    EntityTotals,
     Triple,
 )
 from mnemic.types.event import (
@@ -154,7 +157,7 @@ from mnemic.types.tiers import (
     Severity,
     StateDocument,
 )
-from mnemic.types.traces import AuditRecord, LoggedCall
+from mnemic.types.traces import ActOutcome, AuditedOperation, AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
@@ -800,6 +803,34 @@ class Audit(Facade[AsyncAudit]):
             self._async.list(action=action, since=since, until=until, before=before, limit=limit, owner=owner)
         )
 
+    def operations(
+        self,
+        *,
+        action: str | None = None,
+        outcome: ActOutcome | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[AuditedOperation]:
+        """Return operations with their outcomes, newest first; `before` is the last `audit_id` of a page.
+
+        With `outcome` "succeeded" or "failed" they are ordered and filtered by when they ended, otherwise by
+        when they began.
+        """
+        return self._portal.run(
+            self._async.operations(
+                action=action,
+                outcome=outcome,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
     def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
         """Return intents without an outcome: operations that still run, or that a crash interrupted."""
         return self._portal.run(self._async.unfinished(limit=limit, owner=owner))
@@ -1362,9 +1393,19 @@ class Entities(Facade[AsyncEntities]):
             )
         )
 
-    def get(self, entity: EntityReference, name: str | None = None, *, owner: str | None = None) -> Entity:
-        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none."""
-        return self._portal.run(self._async.get(entity, name, owner=owner))
+    def get(
+        self,
+        entity: EntityReference,
+        name: str | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> Entity:
+        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none.
+
+        With `as_of`, it has the facts and aliases that it had at that moment; its salience is that of now.
+        """
+        return self._portal.run(self._async.get(entity, name, as_of=as_of, owner=owner))
 
     def find(
         self, name: str, *, category: str | None = None, limit: int = 100, owner: str | None = None
@@ -1375,13 +1416,38 @@ class Entities(Facade[AsyncEntities]):
     def list(
         self,
         *,
+        prefix: str | None = None,
         category: str | None = None,
+        order: EntityOrder = "newest",
+        with_counts: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Entity]:
-        """Return entities, newest first; `before` is the id of the last entity of the previous page."""
-        return self._portal.run(self._async.list(category=category, before=before, limit=limit, owner=owner))
+        """Return entities, newest first; `before` is the id of the last entity of the previous page.
+
+        `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
+        first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
+        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
+        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        """
+        return self._portal.run(
+            self._async.list(
+                prefix=prefix,
+                category=category,
+                order=order,
+                with_counts=with_counts,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def count(
+        self, *, prefix: str | None = None, category: str | None = None, owner: str | None = None
+    ) -> EntityTotals:
+        """Return how many entities `list` finds, in all and by category; counting stops at 10,000."""
+        return self._portal.run(self._async.count(prefix=prefix, category=category, owner=owner))
 
     def history(
         self,
@@ -1407,6 +1473,25 @@ class Entities(Facade[AsyncEntities]):
     ) -> Sequence[UUID]:
         """Return the ids of the memories that mention an entity, newest first."""
         return self._portal.run(self._async.mentions(entity, before=before, limit=limit, owner=owner))
+
+    def mentioning(
+        self,
+        entity: EntityReference,
+        *,
+        include_forgotten: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return the memories that mention an entity, newest first, whatever their status.
+
+        `mentions` returns only their ids, and those of forgotten memories, too.
+        """
+        return self._portal.run(
+            self._async.mentioning(
+                entity, include_forgotten=include_forgotten, before=before, limit=limit, owner=owner
+            )
+        )
 
     def mentioned(
         self, memory_id: UUID | str, *, limit: int = 100, owner: str | None = None
@@ -1476,14 +1561,32 @@ class Entities(Facade[AsyncEntities]):
         depth: int = 2,
         limit: int = 100,
         kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
         owner: str | None = None,
     ) -> EntityGraph:
         """Return the entities within `depth` relations of an entity, nearest first.
 
         `limit` bounds the number of entities, including the start. Relations are followed in both directions;
-        `kinds` restricts which ones.
+        `kinds` restricts which ones. With `as_of`, it follows the relations that were known at that moment,
+        also those that were removed since; entities that were deleted since are left out.
         """
-        return self._portal.run(self._async.graph(start, depth=depth, limit=limit, kinds=kinds, owner=owner))
+        return self._portal.run(
+            self._async.graph(start, depth=depth, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
+
+    def top_graph(
+        self,
+        *,
+        category: str | None = None,
+        limit: int = 50,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> EntityGraph:
+        """Return the most salient entities, and the relations between them, now or at the moment `as_of`."""
+        return self._portal.run(
+            self._async.top_graph(category=category, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
 
 
 class Errors(Facade[AsyncErrors]):
@@ -2342,7 +2445,7 @@ class Memories(Facade[AsyncMemories]):
 class Metrics(Facade[AsyncMetrics]):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview`, `series` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; the other calls describe the tenant.
     """
 
     def record(
@@ -2388,6 +2491,14 @@ class Metrics(Facade[AsyncMetrics]):
     def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return self._portal.run(self._async.overview())
+
+    def attention(self) -> Sequence[Concern]:
+        """Return what wants the attention of a person, most urgent first: dead jobs, a full disk and so on.
+
+        An empty list means that all is well. Counts stop at 1,000, so that the call is cheap in large
+        tenants.
+        """
+        return self._portal.run(self._async.attention())
 
     def series(
         self,

@@ -28,7 +28,7 @@ from mnemic.server.rate_limit import RateLimiter
 ROOT = "/ui"
 """The path of the dashboard, and of the cookie."""
 COOKIE = "mnemic_session"
-FAILED_SIGN_INS_PER_MINUTE = 30
+FAILED_SIGN_INS_PER_MINUTE = 120
 """Failed attempts to sign in from one address, a sixth of them at once."""
 SECRET_MAX_CHARACTERS = 512
 CROSS_ORIGIN = (

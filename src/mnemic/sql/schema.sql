@@ -3614,33 +3614,36 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.replay_job(replayed uuid) RETURNS boolean
+CREATE FUNCTION mnemic.replay_jobs(replayed uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
-    dead queue.finished_jobs;
+    waiting bigint;
 BEGIN
-    DELETE FROM queue.finished_jobs
-    WHERE finished_jobs.tenant_id = verified_tenant AND finished_jobs.job_id = replayed
-      AND finished_jobs.state = 'dead'
-    RETURNING * INTO dead;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    IF dead.outcome IS NOT NULL THEN
+    WITH dead AS (
+        DELETE FROM queue.finished_jobs
+        WHERE finished_jobs.tenant_id = verified_tenant AND finished_jobs.job_id = ANY (replayed)
+          AND finished_jobs.state = 'dead'
+        RETURNING finished_jobs.*
+    ),
+    kept AS (
         INSERT INTO queue.attempts (tenant_id, job_id, claim, owner, outcome, error, worker, started_at, ended_at)
-        VALUES (dead.tenant_id, dead.job_id, dead.claims, dead.owner, dead.outcome, dead.error, dead.worker,
-            dead.started_at, dead.finished_at);
-    END IF;
+        SELECT
+            dead.tenant_id, dead.job_id, dead.claims, dead.owner, dead.outcome, dead.error, dead.worker,
+            dead.started_at, dead.finished_at
+        FROM dead WHERE dead.outcome IS NOT NULL
+    )
     INSERT INTO queue.jobs (
         tenant_id, job_id, owner, type, payload, priority, key, max_attempts, claims, progress, created_at
-    ) VALUES (
+    )
+    SELECT
         dead.tenant_id, dead.job_id, dead.owner, dead.type, dead.payload, dead.priority, dead.key, dead.max_attempts,
         dead.claims, dead.progress, dead.created_at
-    );
-    RETURN true;
+    FROM dead;
+    GET DIAGNOSTICS waiting = ROW_COUNT;
+    RETURN waiting;
 END
 $$;
 
@@ -4148,6 +4151,16 @@ BEGIN
     SELECT tenant_id, numbered + row_number() OVER (ORDER BY inbox_id), owner, type, subject, data, at
     FROM moving;
     GET DIAGNOSTICS moved = ROW_COUNT;
+    -- In the order of names, as mnemic's other writers of that table, to avoid deadlocks.
+    INSERT INTO traces.owner_counts AS noted (tenant_id, owner, last_activity_at, changed_position)
+    SELECT verified_tenant, events.owner, max(events.at), max(events."position")
+    FROM queue.events
+    WHERE events.tenant_id = verified_tenant AND events."position" > numbered
+    GROUP BY events.owner
+    ORDER BY events.owner COLLATE "C"
+    ON CONFLICT (tenant_id, owner) DO UPDATE
+    SET last_activity_at = greatest(noted.last_activity_at, EXCLUDED.last_activity_at),
+        changed_position = EXCLUDED.changed_position;
     UPDATE queue.event_logs SET last_position = numbered + moved WHERE tenant_id = verified_tenant;
     RETURN moved;
 END
@@ -5057,7 +5070,11 @@ CREATE VIEW queue.all_jobs WITH (security_invoker='true') AS
     jobs.progress,
     jobs.cancel_requested,
     NULL::jsonb AS result,
-    NULL::jsonb AS error,
+    ( SELECT attempts.error
+           FROM queue.attempts
+          WHERE ((attempts.tenant_id = jobs.tenant_id) AND (attempts.job_id = jobs.job_id))
+          ORDER BY attempts.claim DESC
+         LIMIT 1) AS error,
     jobs.worker,
     jobs.started_at,
     jobs.created_at,
@@ -7256,6 +7273,49 @@ ALTER TABLE ONLY traces.model_calls FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.model_calls IS 'The spend ledger: calls of language models with tokens and price.';
 
+CREATE TABLE traces.owner_counts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL COLLATE pg_catalog."C",
+    last_activity_at timestamp with time zone NOT NULL,
+    changed_position bigint DEFAULT 0 NOT NULL,
+    counted_position bigint,
+    counted_at timestamp with time zone,
+    memory_count bigint DEFAULT 0 NOT NULL,
+    active_memory_count bigint DEFAULT 0 NOT NULL,
+    earlier_version_count bigint DEFAULT 0 NOT NULL,
+    conversation_count bigint DEFAULT 0 NOT NULL,
+    document_count bigint DEFAULT 0 NOT NULL,
+    entity_count bigint DEFAULT 0 NOT NULL,
+    text_bytes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT counted_at_a_position CHECK (((counted_at IS NULL) = (counted_position IS NULL))),
+    CONSTRAINT owner_counts_active_memory_count_check CHECK ((active_memory_count >= 0)),
+    CONSTRAINT owner_counts_changed_position_check CHECK ((changed_position >= 0)),
+    CONSTRAINT owner_counts_conversation_count_check CHECK ((conversation_count >= 0)),
+    CONSTRAINT owner_counts_counted_position_check CHECK ((counted_position >= 0)),
+    CONSTRAINT owner_counts_document_count_check CHECK ((document_count >= 0)),
+    CONSTRAINT owner_counts_earlier_version_count_check CHECK ((earlier_version_count >= 0)),
+    CONSTRAINT owner_counts_entity_count_check CHECK ((entity_count >= 0)),
+    CONSTRAINT owner_counts_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT owner_counts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT owner_counts_text_bytes_check CHECK ((text_bytes >= 0))
+);
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN last_activity_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN changed_position SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN counted_position SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN counted_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN active_memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN earlier_version_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN conversation_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN document_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN entity_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN text_bytes SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.owner_counts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.owner_counts IS 'How much each owner holds, counted now and then.';
+
 CREATE TABLE traces.snapshots (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -7667,6 +7727,9 @@ ALTER TABLE ONLY traces.memory_log
 ALTER TABLE ONLY traces.model_calls
     ADD CONSTRAINT model_calls_pkey PRIMARY KEY (tenant_id, call_id);
 
+ALTER TABLE ONLY traces.owner_counts
+    ADD CONSTRAINT owner_counts_pkey PRIMARY KEY (tenant_id, owner);
+
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
 
@@ -7683,7 +7746,11 @@ CREATE INDEX attempts_age ON queue.attempts USING brin (ended_at);
 
 CREATE INDEX events_owner ON queue.events USING btree (tenant_id, owner, "position");
 
+CREATE INDEX events_type ON queue.events USING btree (tenant_id, type, "position");
+
 CREATE INDEX finished_jobs_age ON queue.finished_jobs USING brin (finished_at);
+
+CREATE INDEX finished_jobs_cancelled ON queue.finished_jobs USING btree (tenant_id, job_id) WHERE (state = 'cancelled'::text);
 
 CREATE INDEX finished_jobs_dead ON queue.finished_jobs USING btree (tenant_id, job_id) WHERE (state = 'dead'::text);
 
@@ -7901,6 +7968,8 @@ CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, 
 
 CREATE INDEX audit_log_phase ON traces.audit_log USING btree (tenant_id, phase, at DESC, audit_id DESC);
 
+CREATE INDEX audit_log_receipt ON traces.audit_log USING btree (tenant_id, target) WHERE ((action = ANY (ARRAY['erase_owner'::text, 'archive_owner'::text])) AND (phase = 'succeeded'::text));
+
 CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DESC, audit_id DESC);
 
 CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, owner, logged_at DESC, log_id DESC);
@@ -7908,6 +7977,12 @@ CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, 
 CREATE INDEX model_calls_by_time ON traces.model_calls USING btree (tenant_id, called_at);
 
 CREATE INDEX model_calls_reserved ON traces.model_calls USING btree (tenant_id, leased_until) WHERE (state = 'reserved'::text);
+
+CREATE INDEX owner_counts_activity ON traces.owner_counts USING btree (tenant_id, last_activity_at, owner);
+
+CREATE INDEX owner_counts_changed ON traces.owner_counts USING btree (tenant_id, owner) WHERE (counted_position IS DISTINCT FROM changed_position);
+
+CREATE INDEX owner_counts_memories ON traces.owner_counts USING btree (tenant_id, memory_count, owner);
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
@@ -8241,6 +8316,9 @@ ALTER TABLE ONLY traces.audit_log
 
 ALTER TABLE ONLY traces.cleanup_counts
     ADD CONSTRAINT cleanup_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY traces.owner_counts
+    ADD CONSTRAINT owner_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8598,6 +8676,8 @@ ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.owner_counts ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.cleanup_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -8607,6 +8687,8 @@ CREATE POLICY same_tenant ON traces.hourly_metrics USING ((tenant_id = ( SELECT 
 CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.model_calls USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.owner_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.snapshots USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -8932,8 +9014,8 @@ GRANT ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) T
 REVOKE ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.replay_job(replayed uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.replay_job(replayed uuid) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.replay_jobs(replayed uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.replay_jobs(replayed uuid[]) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_definer;
@@ -9374,6 +9456,31 @@ GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.model_calls TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.model_calls TO mnemic_definer;
+
+GRANT SELECT ON TABLE traces.owner_counts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(last_activity_at) ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(changed_position) ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(counted_position) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(counted_at) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(memory_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(active_memory_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(earlier_version_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(conversation_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(document_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(entity_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(text_bytes) ON TABLE traces.owner_counts TO mnemic_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE traces.snapshots TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;

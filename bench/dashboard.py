@@ -5,8 +5,8 @@
 
 1. Fill a tenant (`bench/dashboard_place.py`), or use the folder of an earlier run.
 2. Start `mnemic serve` in another process, sign in, and ask for every page `--requests` times, one after the
-   other. CPU time is that of the server's threads and of all processes of PostgreSQL, from /proc, without what
-   both use when nobody asks.
+   other. CPU time is that of the server's threads and of all processes of PostgreSQL, from /proc, without
+   what both use when nobody asks.
 3. Load some pages in Chromium, in turns with a copy from a static server (`bench/dashboard_paint.py`).
 
 Prints a table with the targets; the exit code is 1 when one is missed.
@@ -139,7 +139,10 @@ def _measure(data_dir: Path, options: argparse.Namespace, progress: Console) -> 
     key = create_key(data_dir, role="admin")
     server = ServerProcess(data_dir, MNEMIC_RECALL_RATE_PER_MINUTE=UNLIMITED_RATE)
     try:
-        with server as url, httpx.Client(base_url=url, timeout=REQUEST_TIMEOUT_S, headers=SAME_ORIGIN) as client:
+        with (
+            server as url,
+            httpx.Client(base_url=url, timeout=REQUEST_TIMEOUT_S, headers=SAME_ORIGIN) as client,
+        ):
             assert client.post("/ui/sign-in", data={"key": key}).status_code == 303, "signed in"
             postmaster_pid = find_postmaster(data_dir)
             assert postmaster_pid is not None, "the database runs"
@@ -149,7 +152,11 @@ def _measure(data_dir: Path, options: argparse.Namespace, progress: Console) -> 
                 if options.only in address:
                     progress.print(address)
                     pages.append(_measure_page(client, meter, address, options.requests))
-            return Results([page for page in pages if page is not None], _script_bytes(client), _paints(client, options, progress))
+            return Results(
+                [page for page in pages if page is not None],
+                _script_bytes(client),
+                _paints(client, options, progress),
+            )
     finally:
         stop(data_dir)
 
@@ -159,11 +166,11 @@ def _addresses(client: httpx.Client, memory_count: int) -> list[str]:
     asked = questions(1, of_count=memory_count, seed=SEED)[0].question
     firsts = [f"/ui{page.views[0].path}?owner={OWNER}" for page in PAGES]
     more = [
-        f"/ui/overview?owner=small+1",
+        "/ui/overview?owner=small+1",
         f"/ui/memories?owner={OWNER}&q={asked.replace(' ', '+')}",
         f"/ui/recall?owner={OWNER}&q={asked.replace(' ', '+')}",
-        f"/ui/metrics?span=7d",
-        f"/ui/metrics?span=30d",
+        "/ui/metrics?span=7d",
+        "/ui/metrics?span=30d",
     ]
     listed = client.get(f"/ui/memories?owner={OWNER}").text
     one = re.search(r'href="(/ui/memories/[0-9a-f-]{36})', listed)
@@ -210,16 +217,37 @@ def _paints(client: httpx.Client, options: argparse.Namespace, progress: Console
 
 def report_lines(results: Results) -> list[ReportLine]:
     """Measurements beside their targets: the worst page for each."""
-    lines = [ReportLine("script", f"{results.script_bytes:,} bytes", f"< {SCRIPT_MAX_BYTES:,}", results.script_bytes < SCRIPT_MAX_BYTES)]
+    lines = [
+        ReportLine(
+            "script",
+            f"{results.script_bytes:,} bytes",
+            f"< {SCRIPT_MAX_BYTES:,}",
+            results.script_bytes < SCRIPT_MAX_BYTES,
+        )
+    ]
     for page in results.pages:
         cpu, p95 = page.cpu_ms <= CPU_MAX_MS, page.latency.p95_ms <= P95_MAX_MS
         lines += [
             ReportLine(f"{page.address}: CPU", f"{page.cpu_ms:.1f} ms", f"≤ {CPU_MAX_MS:.0f} ms", cpu),
-            ReportLine(f"{page.address}: p95", f"{page.latency.p95_ms:.1f} ms", f"≤ {P95_MAX_MS:.0f} ms", p95),
-            ReportLine(f"{page.address}: size", f"{page.page_bytes:,} bytes", f"< {PAGE_MAX_BYTES:,}", page.page_bytes < PAGE_MAX_BYTES),
+            ReportLine(
+                f"{page.address}: p95", f"{page.latency.p95_ms:.1f} ms", f"≤ {P95_MAX_MS:.0f} ms", p95
+            ),
+            ReportLine(
+                f"{page.address}: size",
+                f"{page.page_bytes:,} bytes",
+                f"< {PAGE_MAX_BYTES:,}",
+                page.page_bytes < PAGE_MAX_BYTES,
+            ),
         ]
     for address, paint in results.paints.items():
-        lines.append(ReportLine(f"{address}: first paint", f"{paint.page_ms:.0f} ms, {paint.ratio:.2f} × static", f"≤ {PAINT_MAX_RATIO} ×", paint.ratio <= PAINT_MAX_RATIO))
+        lines.append(
+            ReportLine(
+                f"{address}: first paint",
+                f"{paint.page_ms:.0f} ms, {paint.ratio:.2f} × static",
+                f"≤ {PAINT_MAX_RATIO} ×",
+                paint.ratio <= PAINT_MAX_RATIO,
+            )
+        )
     return lines
 
 

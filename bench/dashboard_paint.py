@@ -83,7 +83,10 @@ def _static_copy(client: httpx.Client, address: str) -> Iterator[str]:
         found = client.get(path)
         files[path] = (found.content, found.headers["content-type"])
         style += found.text if path.endswith(".css") else ""
-    sent = {path: (gzip.compress(body) if _is_text(kind, body) else body, kind, body) for path, (body, kind) in files.items()}
+    sent = {
+        path: (gzip.compress(body) if _is_text(kind, body) else body, kind, body)
+        for path, (body, kind) in files.items()
+    }
 
     async def app(scope: Mapping[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http":

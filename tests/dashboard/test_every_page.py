@@ -38,7 +38,8 @@ def explored(dashboard: Dashboard) -> Map:
         return explore(client)
 
 
-def test_links_lead_to_every_view(explored: Map) -> None:
+def test_links_lead_to_every_view_and_nowhere_else(explored: Map) -> None:
+    assert explored.broken == []
     assert explored.unreached == set()
 
 

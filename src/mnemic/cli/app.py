@@ -127,7 +127,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
     commands = built_commands()
     try:
-        commands()
+        commands(prog_name="mnemic")
     except MnemicError as error:
         complain(message_of(error, find_command(commands, sys.argv[1:])))
         sys.exit(EXIT_FAILURE)

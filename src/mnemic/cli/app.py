@@ -2,6 +2,7 @@
 
 import io
 import sys
+from functools import cache
 
 import typer
 
@@ -130,10 +131,17 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Memories may hold any character: print the codes of those that the terminal cannot show.
         sys.stdout.reconfigure(errors="backslashreplace")
+    commands = built_commands()
     try:
-        app()
+        commands(prog_name="mnemic")
     except MnemicError as error:
-        commands = typer.main.get_command(app)
-        assert isinstance(commands, typer.core.TyperGroup), "mnemic has several commands"
         complain(message_of(error, find_command(commands, sys.argv[1:])))
         sys.exit(EXIT_FAILURE)
+
+
+@cache
+def built_commands() -> typer.core.TyperGroup:
+    """All commands, built once in a process: reading the signatures of so many functions takes 50 ms."""
+    commands = typer.main.get_command(app)
+    assert isinstance(commands, typer.core.TyperGroup), "mnemic has several commands"
+    return commands

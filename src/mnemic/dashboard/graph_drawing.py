@@ -9,7 +9,7 @@ from uuid import UUID
 from mnemic.dashboard.graph_layout import place_nodes
 from mnemic.types.entity import EntityGraph, EntityNode, EntityRelation
 
-WIDTH, HEIGHT = 960, 560
+WIDTH, HEIGHT = 760, 500
 MARGIN = (64.0, 34.0)
 LABEL_HEIGHT = 40.0
 # About the width of a character of a label.

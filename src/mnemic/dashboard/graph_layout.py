@@ -19,6 +19,8 @@ PUSH_ROUNDS = 40
 # The part of an overlap by which two labels move in one round.
 PUSH = 0.35
 LABEL_GAP = 6.0
+# The length of the line of a relation, in a graph with room for it.
+LINE_MAX = 150.0
 
 Points = npt.NDArray[np.float32]
 
@@ -38,11 +40,9 @@ def place_nodes(
     if count < 2:
         return np.tile((low + high) / 2, (count, 1)).astype(np.float32)
     found = _majorise(_path_lengths(count, edges))
-    points = np.stack([found.real, found.imag], axis=1)
-    least, most = points.min(axis=0), points.max(axis=0)
-    points = low + (points - least) / np.maximum(most - least, 1e-6) * (high - low)
+    points = _fitted(_laid_flat(found), low, high)
     sizes = np.stack([np.asarray(label_widths, np.float32), np.full(count, label_height, np.float32)], axis=1)
-    return np.asarray(_push_apart(points, sizes, low, high), dtype=np.float32)
+    return np.asarray(push_apart(points, sizes, low, high), dtype=np.float32)
 
 
 def _path_lengths(count: int, edges: Sequence[tuple[int, int]]) -> npt.NDArray[np.float32]:
@@ -74,7 +74,21 @@ def _majorise(lengths: npt.NDArray[np.float32]) -> npt.NDArray[np.complex64]:
     return points
 
 
-def _push_apart(points: Points, sizes: Points, low: Points, high: Points) -> Points:
+def _laid_flat(found: npt.NDArray[np.complex64]) -> Points:
+    """The points, turned so that they extend sideways more than up and down."""
+    centred = found - found.mean()
+    turned = centred * np.exp(-0.5j * np.angle(np.square(centred).sum()))
+    return np.stack([turned.real, turned.imag], axis=1)
+
+
+def _fitted(points: Points, low: Points, high: Points) -> Points:
+    """The points in the middle of the box; a small graph does not fill it, since its lines would be long."""
+    least, most = points.min(axis=0), points.max(axis=0)
+    scale = np.minimum((high - low) / np.maximum(most - least, 1e-6), LINE_MAX)
+    return (low + high) / 2 + (points - (least + most) / 2) * scale
+
+
+def push_apart(points: Points, sizes: Points, low: Points, high: Points) -> Points:
     """The points, moved along the shorter way until hardly a label covers another."""
     count = len(points)
     wide, tall = ((side[:, None] + side[None, :]) / 2 + LABEL_GAP for side in sizes.T.astype(np.float32))

@@ -24,6 +24,9 @@ from mnemic.record.changesets import MemoryChange, stage, stage_and_apply
 from mnemic.types.checks import check_id
 from mnemic.types.cleanup import (
     CLEANUP_KINDS,
+    RUN_MAX,
+    SALIENCE_BELOW,
+    UNUSED_DAYS,
     CleanupCandidate,
     CleanupCount,
     CleanupKind,
@@ -33,15 +36,8 @@ from mnemic.types.cleanup import (
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.scope import Scope
 
-UNUSED_DAYS = 90
-"""How long a memory must be unused, by default."""
-UNUSED_DAYS_MAX = 36_500
-SALIENCE_BELOW = 0.4
-"""Stale memories have a lower salience, by default; 0.5 is that of a new one (docs/concepts/salience.md)."""
 READ_MAX = 2_000
 """Memories that listing one page reads."""
-RUN_MAX = 1_000
-"""Memories that one run changes: it is one transaction."""
 RUN_READ_MAX = 20_000
 """Memories that one run reads."""
 COUNT_READ_MAX = 100_000

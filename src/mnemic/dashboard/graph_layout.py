@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 ROUNDS = 32
-# Nodes that no path connects are as far apart as this many relations.
-APART = 3.0
+# How far apart nodes are that no path connects: a part of the longest path, and at least so many relations.
+APART, APART_MIN = 0.6, 2.0
 STEPS_MAX = 6
 GOLDEN_ANGLE = 2.399963
 PUSH_ROUNDS = 40
@@ -55,7 +55,7 @@ def _path_lengths(count: int, edges: Sequence[tuple[int, int]]) -> npt.NDArray[n
     for step in range(STEPS_MAX + 1):
         lengths[(reached > 0) & np.isinf(lengths)] = step
         reached = np.minimum(reached @ joined, 1)
-    far = max(APART, float(lengths[np.isfinite(lengths)].max()) + 1)
+    far = max(APART_MIN, APART * float(lengths[np.isfinite(lengths)].max()))
     return np.where(np.isinf(lengths), np.float32(far), lengths)
 
 

@@ -45,6 +45,8 @@ class Visit:
     owner: str = ""
     owners: list[str] = field(default_factory=list)
     page: str = ""
+    badges: dict[str, str] = field(default_factory=dict)
+    """Texts beside pages in the navigation, by the names of the pages."""
 
     @property
     def key(self) -> ApiKey:

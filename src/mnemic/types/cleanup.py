@@ -11,6 +11,14 @@ from mnemic.types.memory import MemoryRecord
 CleanupKind = Literal["stale", "expired", "never_recalled", "dead_links"]
 CLEANUP_KINDS: tuple[CleanupKind, ...] = get_args(CleanupKind)
 
+UNUSED_DAYS = 90
+"""How long a memory must be unused, by default."""
+UNUSED_DAYS_MAX = 36_500
+SALIENCE_BELOW = 0.4
+"""Stale memories have a lower salience, by default; 0.5 is that of a new one (docs/concepts/salience.md)."""
+RUN_MAX = 1_000
+"""Memories that one run changes: it is one transaction."""
+
 
 @dataclass(frozen=True, slots=True)
 class CleanupCandidate:

@@ -11,7 +11,7 @@ from mnemic.dashboard.visit import Visit
 from mnemic.types.checks import check_id
 from mnemic.types.entity import ENTITY_ORDERS, Entity, EntityFact, EntityGraph, EntityOrder
 
-LISTED_MAX = 30
+LISTED_MAX = 20
 TOP_NODES = 40
 AROUND_NODES = 70
 STEPS = (1, 2, 3)

@@ -8,7 +8,16 @@ from mnemic.curation import cleaning
 from mnemic.curation.deciding import check_ids
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_choice, check_flag, check_share, check_whole
-from mnemic.types.cleanup import CLEANUP_KINDS, CleanupCount, CleanupKind, CleanupPage, CleanupRun
+from mnemic.types.cleanup import (
+    CLEANUP_KINDS,
+    SALIENCE_BELOW,
+    UNUSED_DAYS,
+    UNUSED_DAYS_MAX,
+    CleanupCount,
+    CleanupKind,
+    CleanupPage,
+    CleanupRun,
+)
 from mnemic.types.page import check_limit
 
 
@@ -35,8 +44,8 @@ class AsyncCleanup(CallGroup):
         self,
         kind: CleanupKind,
         *,
-        unused_days: int = cleaning.UNUSED_DAYS,
-        salience_below: float = cleaning.SALIENCE_BELOW,
+        unused_days: int = UNUSED_DAYS,
+        salience_below: float = SALIENCE_BELOW,
         after: str | None = None,
         limit: int = 100,
         owner: str | None = None,
@@ -62,8 +71,8 @@ class AsyncCleanup(CallGroup):
         kind: CleanupKind,
         *,
         memory_ids: Sequence[UUID | str] | None = None,
-        unused_days: int = cleaning.UNUSED_DAYS,
-        salience_below: float = cleaning.SALIENCE_BELOW,
+        unused_days: int = UNUSED_DAYS,
+        salience_below: float = SALIENCE_BELOW,
         dry_run: bool = False,
         owner: str | None = None,
     ) -> CleanupRun:
@@ -90,6 +99,6 @@ def _check_kind(kind: object) -> CleanupKind:
 
 def _check_limits(unused_days: object, salience_below: object) -> cleaning.Limits:
     return cleaning.Limits(
-        check_whole("unused_days", unused_days, 1, cleaning.UNUSED_DAYS_MAX),
+        check_whole("unused_days", unused_days, 1, UNUSED_DAYS_MAX),
         check_share("salience_below", salience_below),
     )

@@ -11,6 +11,7 @@ from mnemic.govern import idempotent_requests, sessions
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
+from mnemic.memory_map.making import make_map
 from mnemic.promotion.promoting import promote_memories
 from mnemic.promotion.thresholds import Thresholds
 from mnemic.sdk.memory import AsyncMemory
@@ -34,6 +35,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _call(own, owner, word)
     await _follow(own, word)
     await _have_done(own, word)
+    await make_map(core_of(own).storage.tenant_database, owner)
     engine.failing = True
     await own.retain(f"Not embedded: {word}.")
     engine.failing = False
@@ -125,6 +127,8 @@ async def _relate(own: AsyncMemory, word: str, memory_id: UUID) -> None:
     city = await own.entities.upsert("city", f"City {word}", metadata={"m": word})
     await own.entities.upsert("person", f"Person {word}", facts={"likes": f"not {word}"})
     await own.retain(f"Person {word} lives in City {word}.")
+    await own.entities.relate(person, city, f"was born in {word}", evidence=memory_id)
+    await own.entities.unrelate(person, city, f"was born in {word}")
     await own.entities.relate(person, city, f"lives in {word}", evidence=memory_id)
     await own.entities.upsert("thing", f"Thing {word}")
     await own.entities.delete("thing", f"Thing {word}")

@@ -17,6 +17,7 @@ from mnemic.types.entity import (
     EntityTotals,
     Triple,
 )
+from mnemic.types.memory_map import MemoryMap
 from mnemic.types.tiers import (
     ActorFlag,
     ErrorEvent,
@@ -183,3 +184,14 @@ async def test_attributes_of_processes(memory: Any) -> None:
     assert await memory.processes.get("zone", process="mailer") == known
     assert await memory.processes.get("zone") is None
     assert await memory.processes.list(process="mailer") == [known]
+
+
+async def test_the_map_of_memories_is_asked_for_and_read(memory: Any) -> None:
+    await memory.retain("Alice moved to Berlin.")
+    asked = await memory.memories.make_map()
+    assert isinstance(asked, MemoryMap)
+    assert (asked.points, asked.made_at, asked.job_state in ("waiting", "running", None)) == ((), None, True)
+    found = await memory.memories.map(categories=["factual"], limit=10)
+    assert isinstance(found, MemoryMap)
+    with pytest.raises(InvalidInputError, match="limit"):
+        await memory.memories.map(limit=0)

@@ -54,6 +54,8 @@ class Map:
     """All shapes of addresses."""
 
     found: list[Found] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    """Links that lead to an error."""
     others: set[str] = field(default_factory=set)
     """Views that answer no page: downloads and streams."""
 
@@ -91,7 +93,9 @@ def explore(client: httpx.Client) -> Map:
         if not answer.headers.get("content-type", "").startswith("text/html"):
             explored.others.add(shape[0])
             continue
-        assert answer.status_code == 200, f"{url} is linked and answers {answer.status_code}: {answer.text}"
+        if answer.status_code != 200:
+            explored.broken.append(f"{url} answers {answer.status_code}: {main_text(answer.text)}")
+            continue
         reader = Reader(url)
         reader.feed(answer.text)
         explored.found.append(
@@ -182,3 +186,8 @@ class Reader(HTMLParser):
             form.fields.append((name, given.get("value", "on" if kind == "checkbox" else "")))
         elif tag == "button" and name:
             form.fields.append((name, given.get("value", "")))
+
+
+def main_text(html: str) -> str:
+    """What the page says, without its frame."""
+    return html[html.find("<main") :][:2_000]

@@ -91,20 +91,22 @@ def _line(values: Sequence[float | None], top: float) -> str:
             continue
         follows = index > 0 and values[index - 1] is not None
         is_alone = not follows and (index + 1 == len(values) or values[index + 1] is None)
-        point = f"{(index + 0.5) * place:.1f} {HEIGHT * (1 - value / top):.1f}"
-        drawn.append(f"{'L' if follows else 'M'}{point}{'m-2.5 0h5' if is_alone else ''}")
+        point = f"{(index + 0.5) * place:.0f} {HEIGHT * (1 - value / top):.0f}"
+        drawn.append(f"{'L' if follows else 'M'}{point}{'m-2 0h5' if is_alone else ''}")
     return "".join(drawn)
 
 
 def _bars(values: Sequence[float], below: Sequence[float], top: float) -> str:
     place = WIDTH / max(len(values), 1)
-    width = place * (1 - (GAP if len(values) <= WIDE_BARS_MAX else GAP / 2))
+    # Narrow bars are drawn to the pixel, which makes their path shorter.
+    gap, digits = (GAP, 1) if len(values) <= WIDE_BARS_MAX else (GAP / 2, 0)
+    width = f"{place * (1 - gap):.1f}"
     drawn = []
     for index, value in enumerate(values):
         if value > 0:
-            x, base = index * place + (place - width) / 2, HEIGHT * (1 - below[index] / top)
-            tall = HEIGHT * value / top
-            drawn.append(f"M{x:.1f} {base:.1f}v{-tall:.1f}h{width:.1f}v{tall:.1f}z")
+            foot, head = (HEIGHT * (1 - part / top) for part in (below[index], below[index] + value))
+            x = f"{(index + gap / 2) * place:.1f}"
+            drawn.append(f"M{x} {foot:.{digits}f}V{min(head, foot - 1):.{digits}f}h{width}V{foot:.{digits}f}")
     return "".join(drawn)
 
 

@@ -99,12 +99,13 @@ from mnemic.types.entity import (
 from mnemic.types.event import (
     Event,
     EventConsumer,
+    EventOrder,
     EventReading,
     EventType,
 )
 from mnemic.types.feedback import Feedback
 from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
-from mnemic.types.job import Job, JobState
+from mnemic.types.job import Job, JobCount, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
     Category,
@@ -116,7 +117,10 @@ from mnemic.types.memory import (
     Source,
     Status,
 )
+from mnemic.types.memory_list import MemoryCount, MemoryFacets, MemoryOrder
+from mnemic.types.memory_map import MemoryMap
 from mnemic.types.overview import Overview, Snapshot
+from mnemic.types.owner_counts import OwnerCounts, OwnerOrder
 from mnemic.types.profile import Profile
 from mnemic.types.promotion import Promotion
 from mnemic.types.recalled import Include, Recalled, Technique
@@ -703,12 +707,20 @@ class Admin(Facade[AsyncAdmin]):
         """
         return self._portal.run(self._async.erase(owner, mode=mode))
 
+    def receipt(self, receipt_id: UUID | str) -> ErasureReceipt:
+        """Return the receipt of an erasure or archiving again, from the audit log."""
+        return self._portal.run(self._async.receipt(receipt_id))
+
+    def receipts(self, *, before: UUID | str | None = None, limit: int = 100) -> Sequence[ErasureReceipt]:
+        """Return receipts, newest first; `before` is the last `receipt_id` of the previous page."""
+        return self._portal.run(self._async.receipts(before=before, limit=limit))
+
     def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
         """Write all data of an owner to a file of JSON lines; returns the number of rows per table.
 
-        The export is recorded in the audit log.
+        Over HTTP, the file is written on the machine of the caller. The export is recorded in the audit log.
         """
         return self._portal.run(self._async.export(path, owner=owner, replace=replace))
 
@@ -757,6 +769,26 @@ class Admin(Facade[AsyncAdmin]):
         """Return the owners that have memories, by name; `after` is the last name of the previous page."""
         return self._portal.run(self._async.owners(after=after, limit=limit))
 
+    def owner_counts(
+        self, *, prefix: str = "", order: OwnerOrder = "name", after: str = "", limit: int = 100
+    ) -> Sequence[OwnerCounts]:
+        """Return the owners whose names start with `prefix`, with what each holds and its last activity.
+
+        `order` is by name, or by number of memories or last activity, highest first; `after` is the last
+        owner of the previous page. Counts are made every hour and have an age, `counted_at`; this call counts
+        owners of up to 1,000 memories again, if they changed.
+        """
+        return self._portal.run(
+            self._async.owner_counts(prefix=prefix, order=order, after=after, limit=limit)
+        )
+
+    def count_owners(self) -> int:
+        """Count now all owners that changed since they were counted; returns how many.
+
+        It takes most of a second for every 100,000 memories. A job does the same every hour.
+        """
+        return self._portal.run(self._async.count_owners())
+
     def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
         """Return the tenants of this database by name; `after` is the last name of the previous page.
 
@@ -776,9 +808,13 @@ class Admin(Facade[AsyncAdmin]):
         """
         return self._portal.run(self._async.delete_tenant(name))
 
-    def stats(self) -> TenantStats:
-        """Return how much data the tenant holds."""
-        return self._portal.run(self._async.stats())
+    def stats(self, *, exact: bool = True) -> TenantStats:
+        """Return how much data the tenant holds.
+
+        Counting takes most of a second for every 100,000 memories. `exact=False` adds up the counts of
+        `owner_counts` instead; `counted_at` is the age of the oldest one.
+        """
+        return self._portal.run(self._async.stats(exact=exact))
 
 
 class Audit(Facade[AsyncAudit]):
@@ -1714,15 +1750,20 @@ class Events(Facade[AsyncEvents]):
         self,
         *,
         after: int | None = None,
+        before: int | None = None,
+        order: EventOrder = "oldest",
         limit: int = 100,
         types: Sequence[EventType] | None = None,
         owner: str | None = None,
     ) -> Sequence[Event]:
-        """Return events after a position, oldest first; without `after`, from the oldest that is kept.
+        """Return events after and before a position, oldest first or newest first.
 
-        NotFoundError if events after `after` are no longer kept.
+        The next page starts `after` the last position of the previous one, or `before` it if the newest come
+        first. NotFoundError if events after `after` are no longer kept.
         """
-        return self._portal.run(self._async.list(after=after, limit=limit, types=types, owner=owner))
+        return self._portal.run(
+            self._async.list(after=after, before=before, order=order, limit=limit, types=types, owner=owner)
+        )
 
     def consumers(self, *, after: str = "", limit: int = 100) -> Sequence[EventConsumer]:
         """Return the named consumers and how far behind they are; `after` is the last name of a page."""
@@ -2007,6 +2048,28 @@ class Jobs(Facade[AsyncJobs]):
         """Run a dead job again, with its full number of attempts."""
         return self._portal.run(self._async.replay(job_id))
 
+    def replay_dead(
+        self,
+        *,
+        type: str | None = None,
+        owner: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int = 1000,
+    ) -> int:
+        """Run again all dead jobs that match, up to `limit` (at most 10,000); returns how many.
+
+        `since` and `until` are about the time when a job died. The oldest jobs come first: call it again if
+        it returns `limit`.
+        """
+        return self._portal.run(
+            self._async.replay_dead(type=type, owner=owner, since=since, until=until, limit=limit)
+        )
+
+    def counts(self) -> Sequence[JobCount]:
+        """Return how many jobs of each state and type there are, up to 10,000 of each state."""
+        return self._portal.run(self._async.counts())
+
     def wait(self, job_id: UUID | str, *, timeout_s: float = 60.0) -> Job:
         """Wait at most `timeout_s` until a job has ended; returns the job as it is then: see `has_ended`."""
         return self._portal.run(self._async.wait(job_id, timeout_s=timeout_s))
@@ -2161,43 +2224,6 @@ class Memories(Facade[AsyncMemories]):
     def whole(self, memory_id: UUID | str, *, owner: str | None = None) -> str:
         """Return the text as it was retained: for a chunk of a long text, the text of all its chunks."""
         return self._portal.run(self._async.whole(memory_id, owner=owner))
-
-    def list(
-        self,
-        *,
-        categories: Sequence[Category] | None = None,
-        statuses: Sequence[Status] | None = ("active",),
-        tags: Sequence[str] = (),
-        channel: str | None = None,
-        conversation: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        include_forgotten: bool = False,
-        before: UUID | str | None = None,
-        limit: int = 100,
-        owner: str | None = None,
-    ) -> Sequence[MemoryRecord]:
-        """Return memories, newest first; `before` is the id of the last memory of the previous page.
-
-        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
-        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
-        or the time when it was recorded if that is not known.
-        """
-        return self._portal.run(
-            self._async.list(
-                categories=categories,
-                statuses=statuses,
-                tags=tags,
-                channel=channel,
-                conversation=conversation,
-                since=since,
-                until=until,
-                include_forgotten=include_forgotten,
-                before=before,
-                limit=limit,
-                owner=owner,
-            )
-        )
 
     def update(
         self,
@@ -2439,6 +2465,182 @@ class Memories(Facade[AsyncMemories]):
         """
         self._portal.run(
             self._async.decide_outdated(memory_id, newer_id, decision, reason=reason, owner=owner)
+        )
+
+    def map(
+        self,
+        *,
+        categories: Sequence[Category] | None = None,
+        region: int | None = None,
+        limit: int = 1000,
+        owner: str | None = None,
+    ) -> MemoryMap:
+        """Return the map of the owner's memories: near each other if they mean similar things.
+
+        The job `memories.map` makes it once a day and when `make_map` asks for it, of at most 5,000 memories:
+        the newest, and the most salient of the others. `points` are the most salient of them, or of those
+        with these `categories` or in this `region`; memories that were forgotten since are left out.
+        """
+        return self._portal.run(
+            self._async.map(categories=categories, region=region, limit=limit, owner=owner)
+        )
+
+    def make_map(self, *, owner: str | None = None) -> MemoryMap:
+        """Ask for a new map of the owner's memories; returns the present one with the state of the job.
+
+        A worker makes it. If such a job is waiting already, this changes nothing.
+        """
+        return self._portal.run(self._async.make_map(owner=owner))
+
+    def list(
+        self,
+        *,
+        q: str | None = None,
+        ids: Sequence[UUID | str] | None = None,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        sources: Sequence[Source] | None = None,
+        roles: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        min_confidence: float | None = None,
+        never_recalled: bool = False,
+        include_forgotten: bool = False,
+        as_of: datetime | str | None = None,
+        order: MemoryOrder = "newest",
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return memories in an order; `before` is the id of the last memory of the previous page.
+
+        `q` are words that a memory must have, all of them, in any form (`moved` finds `moving`); `berl*`
+        finds words that begin so. A memory must have all `tags`. `roles` and `names` say who spoke. `since`
+        and `until` compare the time when it happened, or the time when it was recorded if that is not known.
+        With `as_of`, memories are listed as they were known then.
+
+        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
+        as of the fork. The order `happened` starts with what happened last, `salience` sorts the newest 1,000
+        that match.
+        """
+        return self._portal.run(
+            self._async.list(
+                q=q,
+                ids=ids,
+                categories=categories,
+                statuses=statuses,
+                tags=tags,
+                sources=sources,
+                roles=roles,
+                names=names,
+                channel=channel,
+                conversation=conversation,
+                since=since,
+                until=until,
+                min_confidence=min_confidence,
+                never_recalled=never_recalled,
+                include_forgotten=include_forgotten,
+                as_of=as_of,
+                order=order,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def count(
+        self,
+        *,
+        q: str | None = None,
+        ids: Sequence[UUID | str] | None = None,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        sources: Sequence[Source] | None = None,
+        roles: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        min_confidence: float | None = None,
+        never_recalled: bool = False,
+        include_forgotten: bool = False,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> MemoryCount:
+        """Return how many memories match the filters of `list`, counted up to 10,000."""
+        return self._portal.run(
+            self._async.count(
+                q=q,
+                ids=ids,
+                categories=categories,
+                statuses=statuses,
+                tags=tags,
+                sources=sources,
+                roles=roles,
+                names=names,
+                channel=channel,
+                conversation=conversation,
+                since=since,
+                until=until,
+                min_confidence=min_confidence,
+                never_recalled=never_recalled,
+                include_forgotten=include_forgotten,
+                as_of=as_of,
+                owner=owner,
+            )
+        )
+
+    def facets(
+        self,
+        *,
+        q: str | None = None,
+        ids: Sequence[UUID | str] | None = None,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        sources: Sequence[Source] | None = None,
+        roles: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        min_confidence: float | None = None,
+        never_recalled: bool = False,
+        include_forgotten: bool = False,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> MemoryFacets:
+        """Return the values to filter further by: the most frequent ones of the memories that match.
+
+        They are counted over the newest 1,000 that match.
+        """
+        return self._portal.run(
+            self._async.facets(
+                q=q,
+                ids=ids,
+                categories=categories,
+                statuses=statuses,
+                tags=tags,
+                sources=sources,
+                roles=roles,
+                names=names,
+                channel=channel,
+                conversation=conversation,
+                since=since,
+                until=until,
+                min_confidence=min_confidence,
+                never_recalled=never_recalled,
+                include_forgotten=include_forgotten,
+                as_of=as_of,
+                owner=owner,
+            )
         )
 
 

@@ -3,6 +3,8 @@
 import inspect
 from typing import Any
 
+from starlette.responses import Response
+
 from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
 
@@ -58,6 +60,7 @@ EXAMPLES: dict[str, Any] = {
     "predicate": "lives in",
     "query": "Where does Alice live?",
     "reader": _ID,
+    "receipt_id": _ID,
     "reason": "It was wrong.",
     "role": "read",
     "source": "advisory_fee",
@@ -124,8 +127,18 @@ def describe_call(call: Call) -> dict[str, Any]:
         "summary": " ".join(summary.split()).rstrip("."),
         "description": " ".join(description.split()) or None,
         "openapi_extra": extra,
-        **({"status_code": 204} if call.returns_nothing else {"response_model": call.returns}),
+        **_response(call),
     }
+
+
+def _response(call: Call) -> dict[str, Any]:
+    """What a call returns: nothing, a file of JSON lines, or JSON."""
+    if call.returns_nothing:
+        return {"status_code": 204}
+    if call.route.returns_file:
+        content = {LINES_MEDIA_TYPE: {"schema": {"type": "string"}}}
+        return {"response_class": Response, "responses": {200: {"content": content, "description": "A file"}}}
+    return {"response_model": call.returns}
 
 
 def example(call: Call) -> dict[str, Any]:

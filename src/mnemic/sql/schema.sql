@@ -1966,11 +1966,13 @@ CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_fil
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_sort TO 'on'
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    newest_max CONSTANT int := 4000;
     viewed mnemic.recall_filter;
     wanted tsquery := mnemic.list_words((filter).words);
     -- What the text index can find; for names only a part of the condition.
@@ -1979,6 +1981,8 @@ DECLARE
     reads_past boolean;
     few uuid[] := (filter).ids;
     before_at timestamptz;
+    oldest_tried uuid;
+    page uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1994,6 +1998,29 @@ BEGIN
         indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
     END IF;
     IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
+        IF ordering = 'newest' THEN
+            PERFORM set_config('enable_sort', 'off', true);
+            SELECT memories.memory_id INTO oldest_tried
+            FROM state.memories
+            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+              AND (before IS NULL OR memories.memory_id < before)
+            ORDER BY memories.memory_id DESC
+            OFFSET newest_max LIMIT 1;
+            IF FOUND THEN
+                page := ARRAY(
+                    SELECT found.memory_id
+                    FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
+                    WHERE found.memory_id >= oldest_tried AND (before IS NULL OR found.memory_id < before)
+                    ORDER BY found.memory_id DESC
+                    LIMIT most
+                );
+                IF cardinality(page) = most THEN
+                    RETURN QUERY SELECT unnest(page);
+                    RETURN;
+                END IF;
+            END IF;
+            PERFORM set_config('enable_sort', 'on', true);
+        END IF;
         few := ARRAY(
             SELECT found.memory_id
             FROM (
@@ -2017,32 +2044,70 @@ BEGIN
             few := NULL;
         END IF;
     END IF;
+    IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
+        few := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+              AND ((filter).conversation IS NULL OR memories.conversation = (filter).conversation)
+              AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
+              AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) > few_max THEN
+            few := NULL;
+        END IF;
+    END IF;
+    IF ordering = 'happened' AND before IS NOT NULL THEN
+        SELECT coalesce(memories.at, memories.created_at) INTO before_at
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.memory_id = before;
+    END IF;
+    IF few IS NOT NULL OR reads_past THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS now
+            UNION ALL
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS past
+        ) AS found
+        WHERE before IS NULL
+           OR CASE ordering
+               WHEN 'newest' THEN found.memory_id < before
+               WHEN 'oldest' THEN found.memory_id > before
+               ELSE (found.happened_at, found.memory_id) < (before_at, before)
+           END
+        ORDER BY
+            CASE WHEN ordering = 'newest' THEN found.memory_id END DESC,
+            CASE WHEN ordering = 'oldest' THEN found.memory_id END,
+            found.happened_at DESC, found.memory_id DESC
+        LIMIT most;
+        RETURN;
+    END IF;
+    PERFORM set_config('enable_sort', 'off', true);
     IF ordering = 'newest' THEN
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR found.memory_id < before
         ORDER BY found.memory_id DESC
         LIMIT most;
     ELSIF ordering = 'oldest' THEN
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR found.memory_id > before
         ORDER BY found.memory_id
         LIMIT most;
-    ELSIF ordering = 'happened' THEN
-        SELECT coalesce(at, created_at) INTO before_at
-        FROM state.memories
-        WHERE tenant_id = verified_tenant AND owner = wanted_owner AND memory_id = before;
+    ELSE
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR (found.happened_at, found.memory_id) < (before_at, before)
         ORDER BY found.happened_at DESC, found.memory_id DESC
         LIMIT most;
-    ELSE
-        RAISE invalid_parameter_value USING MESSAGE = format('there is no order %L', ordering);
     END IF;
 END
 $$;
@@ -2109,7 +2174,11 @@ CREATE FUNCTION mnemic.listed_memories(of_tenant uuid, of_owner text, filter mne
               WHERE counts.tenant_id = of_tenant AND counts.memory_id = now.memory_id AND counts.retrieval_count > 0
           )
       )
-    UNION ALL
+$$;
+
+CREATE FUNCTION mnemic.listed_versions(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, only_ids uuid[]) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
     SELECT past.memory_id, coalesce(past.at, past.created_at)
     FROM state.memory_versions AS past
     WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
@@ -3614,33 +3683,36 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.replay_job(replayed uuid) RETURNS boolean
+CREATE FUNCTION mnemic.replay_jobs(replayed uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
-    dead queue.finished_jobs;
+    waiting bigint;
 BEGIN
-    DELETE FROM queue.finished_jobs
-    WHERE finished_jobs.tenant_id = verified_tenant AND finished_jobs.job_id = replayed
-      AND finished_jobs.state = 'dead'
-    RETURNING * INTO dead;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    IF dead.outcome IS NOT NULL THEN
+    WITH dead AS (
+        DELETE FROM queue.finished_jobs
+        WHERE finished_jobs.tenant_id = verified_tenant AND finished_jobs.job_id = ANY (replayed)
+          AND finished_jobs.state = 'dead'
+        RETURNING finished_jobs.*
+    ),
+    kept AS (
         INSERT INTO queue.attempts (tenant_id, job_id, claim, owner, outcome, error, worker, started_at, ended_at)
-        VALUES (dead.tenant_id, dead.job_id, dead.claims, dead.owner, dead.outcome, dead.error, dead.worker,
-            dead.started_at, dead.finished_at);
-    END IF;
+        SELECT
+            dead.tenant_id, dead.job_id, dead.claims, dead.owner, dead.outcome, dead.error, dead.worker,
+            dead.started_at, dead.finished_at
+        FROM dead WHERE dead.outcome IS NOT NULL
+    )
     INSERT INTO queue.jobs (
         tenant_id, job_id, owner, type, payload, priority, key, max_attempts, claims, progress, created_at
-    ) VALUES (
+    )
+    SELECT
         dead.tenant_id, dead.job_id, dead.owner, dead.type, dead.payload, dead.priority, dead.key, dead.max_attempts,
         dead.claims, dead.progress, dead.created_at
-    );
-    RETURN true;
+    FROM dead;
+    GET DIAGNOSTICS waiting = ROW_COUNT;
+    RETURN waiting;
 END
 $$;
 
@@ -4148,6 +4220,16 @@ BEGIN
     SELECT tenant_id, numbered + row_number() OVER (ORDER BY inbox_id), owner, type, subject, data, at
     FROM moving;
     GET DIAGNOSTICS moved = ROW_COUNT;
+    -- In the order of names, as mnemic's other writers of that table, to avoid deadlocks.
+    INSERT INTO traces.owner_counts AS noted (tenant_id, owner, last_activity_at, changed_position)
+    SELECT verified_tenant, events.owner, max(events.at), max(events."position")
+    FROM queue.events
+    WHERE events.tenant_id = verified_tenant AND events."position" > numbered
+    GROUP BY events.owner
+    ORDER BY events.owner COLLATE "C"
+    ON CONFLICT (tenant_id, owner) DO UPDATE
+    SET last_activity_at = greatest(noted.last_activity_at, EXCLUDED.last_activity_at),
+        changed_position = EXCLUDED.changed_position;
     UPDATE queue.event_logs SET last_position = numbered + moved WHERE tenant_id = verified_tenant;
     RETURN moved;
 END
@@ -5057,7 +5139,11 @@ CREATE VIEW queue.all_jobs WITH (security_invoker='true') AS
     jobs.progress,
     jobs.cancel_requested,
     NULL::jsonb AS result,
-    NULL::jsonb AS error,
+    ( SELECT attempts.error
+           FROM queue.attempts
+          WHERE ((attempts.tenant_id = jobs.tenant_id) AND (attempts.job_id = jobs.job_id))
+          ORDER BY attempts.claim DESC
+         LIMIT 1) AS error,
     jobs.worker,
     jobs.started_at,
     jobs.created_at,
@@ -7256,6 +7342,49 @@ ALTER TABLE ONLY traces.model_calls FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.model_calls IS 'The spend ledger: calls of language models with tokens and price.';
 
+CREATE TABLE traces.owner_counts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL COLLATE pg_catalog."C",
+    last_activity_at timestamp with time zone NOT NULL,
+    changed_position bigint DEFAULT 0 NOT NULL,
+    counted_position bigint,
+    counted_at timestamp with time zone,
+    memory_count bigint DEFAULT 0 NOT NULL,
+    active_memory_count bigint DEFAULT 0 NOT NULL,
+    earlier_version_count bigint DEFAULT 0 NOT NULL,
+    conversation_count bigint DEFAULT 0 NOT NULL,
+    document_count bigint DEFAULT 0 NOT NULL,
+    entity_count bigint DEFAULT 0 NOT NULL,
+    text_bytes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT counted_at_a_position CHECK (((counted_at IS NULL) = (counted_position IS NULL))),
+    CONSTRAINT owner_counts_active_memory_count_check CHECK ((active_memory_count >= 0)),
+    CONSTRAINT owner_counts_changed_position_check CHECK ((changed_position >= 0)),
+    CONSTRAINT owner_counts_conversation_count_check CHECK ((conversation_count >= 0)),
+    CONSTRAINT owner_counts_counted_position_check CHECK ((counted_position >= 0)),
+    CONSTRAINT owner_counts_document_count_check CHECK ((document_count >= 0)),
+    CONSTRAINT owner_counts_earlier_version_count_check CHECK ((earlier_version_count >= 0)),
+    CONSTRAINT owner_counts_entity_count_check CHECK ((entity_count >= 0)),
+    CONSTRAINT owner_counts_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT owner_counts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT owner_counts_text_bytes_check CHECK ((text_bytes >= 0))
+);
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN last_activity_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN changed_position SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN counted_position SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN counted_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN active_memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN earlier_version_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN conversation_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN document_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN entity_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN text_bytes SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.owner_counts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.owner_counts IS 'How much each owner holds, counted now and then.';
+
 CREATE TABLE traces.snapshots (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -7333,6 +7462,60 @@ CREATE VIEW traces.tenant_summary WITH (security_invoker='true') AS
            FROM state.memories) counted;
 
 COMMENT ON VIEW traces.tenant_summary IS 'How much a tenant holds; one row.';
+
+CREATE TABLE vectors.map_regions (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    region integer NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    words text[] NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT map_regions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT map_regions_region_check CHECK ((region >= 0)),
+    CONSTRAINT map_regions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT map_regions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN memory_id SET STATISTICS 1;
+
+ALTER TABLE ONLY vectors.map_regions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.map_regions IS 'Regions of the maps of memories, with words that describe them.';
+
+CREATE TABLE vectors.memory_positions (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    model text NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    region integer NOT NULL,
+    place integer NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_positions_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT memory_positions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT memory_positions_place_check CHECK ((place >= 0)),
+    CONSTRAINT memory_positions_region_check CHECK ((region >= 0)),
+    CONSTRAINT memory_positions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT memory_positions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN place SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN made_at SET STATISTICS 0;
+
+ALTER TABLE ONLY vectors.memory_positions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.memory_positions IS 'Where memories are on the map of their owner.';
 
 CREATE TABLE vectors.owner_statistics (
     tenant_id uuid NOT NULL,
@@ -7667,8 +7850,17 @@ ALTER TABLE ONLY traces.memory_log
 ALTER TABLE ONLY traces.model_calls
     ADD CONSTRAINT model_calls_pkey PRIMARY KEY (tenant_id, call_id);
 
+ALTER TABLE ONLY traces.owner_counts
+    ADD CONSTRAINT owner_counts_pkey PRIMARY KEY (tenant_id, owner);
+
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
+
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_pkey PRIMARY KEY (tenant_id, owner, region);
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_pkey PRIMARY KEY (tenant_id, memory_id);
 
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_pkey PRIMARY KEY (tenant_id, owner);
@@ -7683,7 +7875,11 @@ CREATE INDEX attempts_age ON queue.attempts USING brin (ended_at);
 
 CREATE INDEX events_owner ON queue.events USING btree (tenant_id, owner, "position");
 
+CREATE INDEX events_type ON queue.events USING btree (tenant_id, type, "position");
+
 CREATE INDEX finished_jobs_age ON queue.finished_jobs USING brin (finished_at);
+
+CREATE INDEX finished_jobs_cancelled ON queue.finished_jobs USING btree (tenant_id, job_id) WHERE (state = 'cancelled'::text);
 
 CREATE INDEX finished_jobs_dead ON queue.finished_jobs USING btree (tenant_id, job_id) WHERE (state = 'dead'::text);
 
@@ -7901,6 +8097,8 @@ CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, 
 
 CREATE INDEX audit_log_phase ON traces.audit_log USING btree (tenant_id, phase, at DESC, audit_id DESC);
 
+CREATE INDEX audit_log_receipt ON traces.audit_log USING btree (tenant_id, target) WHERE ((action = ANY (ARRAY['erase_owner'::text, 'archive_owner'::text])) AND (phase = 'succeeded'::text));
+
 CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DESC, audit_id DESC);
 
 CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, owner, logged_at DESC, log_id DESC);
@@ -7908,6 +8106,16 @@ CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, 
 CREATE INDEX model_calls_by_time ON traces.model_calls USING btree (tenant_id, called_at);
 
 CREATE INDEX model_calls_reserved ON traces.model_calls USING btree (tenant_id, leased_until) WHERE (state = 'reserved'::text);
+
+CREATE INDEX owner_counts_activity ON traces.owner_counts USING btree (tenant_id, last_activity_at, owner);
+
+CREATE INDEX owner_counts_changed ON traces.owner_counts USING btree (tenant_id, owner) WHERE (counted_position IS DISTINCT FROM changed_position);
+
+CREATE INDEX owner_counts_memories ON traces.owner_counts USING btree (tenant_id, memory_count, owner);
+
+CREATE INDEX map_regions_memory ON vectors.map_regions USING btree (tenant_id, memory_id);
+
+CREATE INDEX memory_positions_place ON vectors.memory_positions USING btree (tenant_id, owner, place);
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
@@ -8242,8 +8450,17 @@ ALTER TABLE ONLY traces.audit_log
 ALTER TABLE ONLY traces.cleanup_counts
     ADD CONSTRAINT cleanup_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
+ALTER TABLE ONLY traces.owner_counts
+    ADD CONSTRAINT owner_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8598,6 +8815,8 @@ ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.owner_counts ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.cleanup_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -8608,13 +8827,23 @@ CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnem
 
 CREATE POLICY same_tenant ON traces.model_calls USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON traces.owner_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON traces.snapshots USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 ALTER TABLE traces.snapshots ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY find_unused_models ON vectors.tenant_models FOR SELECT TO mnemic_definer USING (true);
 
+ALTER TABLE vectors.map_regions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE vectors.memory_positions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE vectors.owner_statistics ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY same_tenant ON vectors.map_regions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON vectors.memory_positions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON vectors.owner_statistics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -8932,8 +9161,8 @@ GRANT ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) T
 REVOKE ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.replay_job(replayed uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.replay_job(replayed uuid) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.replay_jobs(replayed uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.replay_jobs(replayed uuid[]) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_definer;
@@ -9375,12 +9604,43 @@ GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.model_calls TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.model_calls TO mnemic_definer;
 
+GRANT SELECT ON TABLE traces.owner_counts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(last_activity_at) ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(changed_position) ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(counted_position) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(counted_at) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(memory_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(active_memory_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(earlier_version_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(conversation_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(document_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(entity_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(text_bytes) ON TABLE traces.owner_counts TO mnemic_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE traces.snapshots TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;
 
 GRANT SELECT ON TABLE traces.stale_active TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.tenant_summary TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE vectors.owner_statistics TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE vectors.owner_statistics TO mnemic_definer;

@@ -9,6 +9,7 @@ from mnemic.dashboard.visit import Visit
 from mnemic.types.series import CONFIDENCE_BINS, Series, SeriesPoint
 
 SPANS = {"24h": 24, "7d": 7 * 24, "30d": 30 * 24}
+VIEWS = ("charts", "table")
 TITLES = {"24h": "24 hours", "7d": "7 days", "30d": "30 days"}
 
 
@@ -22,6 +23,7 @@ async def show(visit: Visit) -> Answer:
         {
             "span": span,
             "spans": TITLES,
+            "view": visit.query.choice("view", VIEWS, default="charts"),
             "series": series,
             "totals": totals,
             "call_count": sum(calls.call_count for calls in totals.values()),

@@ -36,6 +36,8 @@ class Route:
     """Whether the call itself detects that it is repeated."""
     returns_secret: bool = False
     """Whether the response holds a secret that is not stored; it must not be cached."""
+    returns_file: bool = False
+    """Whether the response is a file of JSON lines, which the client writes to `path`."""
     omits_nulls: bool = False
     """Whether the response leaves out fields that are null, unless the query has `nulls=true`."""
 
@@ -65,6 +67,8 @@ SURFACE: tuple[Route, ...] = (
     Route("statements.set_policy", "PUT", "/v1/contradiction-policies", "admin", "tenant"),
     Route("statements.remove_policy", "DELETE", "/v1/contradiction-policies", "admin", "tenant"),
     Route("memories.list", "GET", "/v1/memories", "read"),
+    Route("memories.count", "GET", "/v1/memory-count", "read"),
+    Route("memories.facets", "GET", "/v1/memory-facets", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),
     Route("memories.history", "GET", "/v1/memories/{memory_id}/history", "read"),
@@ -86,6 +90,8 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
     Route("memories.outdated", "GET", "/v1/outdated-memories", "read"),
     Route("memories.decide_outdated", "PUT", "/v1/outdated-memories/{memory_id}/{newer_id}", "write"),
+    Route("memories.map", "GET", "/v1/memory-map", "read"),
+    Route("memories.make_map", "POST", "/v1/memory-map", "write"),
     Route("goals.list", "GET", "/v1/goals", "read"),
     Route("goals.create", "POST", "/v1/goals", "write"),
     Route("goals.get", "GET", "/v1/goals/{goal_id}", "read"),
@@ -234,6 +240,8 @@ SURFACE: tuple[Route, ...] = (
     Route("jobs.status", "GET", "/v1/jobs/{job_id}", "read", "tenant"),
     Route("jobs.cancel", "POST", "/v1/jobs/{job_id}/cancel", "admin", "tenant"),
     Route("jobs.replay", "POST", "/v1/jobs/{job_id}/replay", "admin", "tenant"),
+    Route("jobs.counts", "GET", "/v1/job-counts", "read", "tenant"),
+    Route("jobs.replay_dead", "POST", "/v1/dead-jobs/replay", "admin", "tenant"),
     Route("jobs.dead", "GET", "/v1/dead-jobs", "read", "tenant"),
     Route("schedules.list", "GET", "/v1/schedules", "read", "tenant"),
     Route("schedules.get", "GET", "/v1/schedules/{name}", "read", "tenant"),
@@ -257,6 +265,18 @@ SURFACE: tuple[Route, ...] = (
     Route("audit.unfinished", "GET", "/v1/audit/unfinished", "admin"),
     Route("admin.erase", "DELETE", "/v1/owners/{owner}", "admin"),
     Route("admin.owners", "GET", "/v1/owners", "admin", "tenant"),
+    Route("admin.owner_counts", "GET", "/v1/owner-counts", "admin", "tenant"),
+    Route("admin.count_owners", "POST", "/v1/owner-counts/refresh", "admin", "tenant"),
+    Route("admin.receipts", "GET", "/v1/receipts", "admin", "tenant"),
+    Route("admin.receipt", "GET", "/v1/receipts/{receipt_id}", "admin", "tenant"),
+    Route(
+        "admin.export",
+        "GET",
+        "/v1/export",
+        "admin",
+        local=frozenset({"path", "replace"}),
+        returns_file=True,
+    ),
     Route("admin.stats", "GET", "/v1/stats", "admin", "tenant"),
     Route("admin.embed_backlog", "POST", "/v1/embed-backlog", "admin", "tenant"),
     Route("admin.reembed", "POST", "/v1/reembed", "admin", "tenant"),
@@ -273,7 +293,6 @@ _TENANTS = "the API key decides the tenant: manage tenants at the database, by `
 LOCAL_ONLY: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,
-    "admin.export": _FILES.format("export"),
     "admin.import_": _FILES.format("import"),
     "admin.backup": _FILES.format("backup"),
     "admin.restore": _FILES.format("restore"),

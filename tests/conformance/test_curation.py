@@ -83,6 +83,7 @@ async def test_a_pair_is_listed_decided_and_taken_back(memory: Any) -> None:
     (pair,) = page.pairs
     assert isinstance(pair, ReviewPair)
     assert isinstance(pair.memory, MemoryRecord)
+    assert isinstance(pair.other, MemoryRecord)
     assert (pair.memory.memory_id, pair.other.memory_id, page.next_before) == (newer, older, None)
     kept = await memory.curation.resolve("near_duplicate", newer, older, decision="keep_both")
     assert kept == Resolution("near_duplicate", newer, older, "keep_both", None)

@@ -19,14 +19,14 @@ def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
         yield opened_client
 
 
-def opened(client: httpx.Client, owner: str, **fields: Any) -> str:
+def opened(client: httpx.Client, owner: str | None, **fields: Any) -> str:
     answer = client.get("/ui/cleanup", params={"owner": owner, **fields})
     assert answer.status_code == 200, answer.text
     assert len(answer.content) < 60_000
     return answer.text
 
 
-def tried(client: httpx.Client, owner: str, fields: Any) -> str:
+def tried(client: httpx.Client, owner: str | None, fields: Any) -> str:
     answer = client.post("/ui/cleanup", params={"owner": owner}, data=fields)
     assert answer.status_code == 200, answer.text
     return answer.text

@@ -29,7 +29,7 @@ def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
         yield opened_client
 
 
-def opened(client: httpx.Client, owner: str, **fields: Any) -> str:
+def opened(client: httpx.Client, owner: str | None, **fields: Any) -> str:
     answer = client.get("/ui/review", params={"owner": owner, **fields})
     assert answer.status_code == 200, answer.text
     assert len(answer.content) < 60_000
@@ -266,8 +266,8 @@ def test_bad_input_is_a_page_that_says_what_is_wrong(
     own = fresh_owner(dashboard)
     ids = {"memory_id": str(uuid4()), "other_id": str(uuid4())}
     posts: list[tuple[str, dict[str, Any], int, str]] = [
-        ("pair", {"tab": "runs"}, 422, "kind or decision is missing"),
-        ("pair", {"kind": "x"}, 422, "kind must be one of"),
+        ("pair", {"tab": "runs"}, 422, "kind is missing"),
+        ("pair", {"kind": "x", "decision": "keep_new"}, 422, "kind must be one of"),
         ("pair", {"kind": "quarantine", "decision": "burn"}, 422, "decision must be one of"),
         ("pair", {"kind": "quarantine", "decision": "keep_new"}, 422, "memory_id is missing"),
         ("pair", {"kind": "near_duplicate", "decision": "keep_new", **ids}, 404, "There is no memory"),

@@ -103,7 +103,7 @@ def undo_of(html: str) -> tuple[str, dict[str, str]]:
     return unescape(action), {name: unescape(value) for name, value in fields.items()}
 
 
-def send(client: httpx.Client, path: str, owner: str, fields: Any) -> str:
+def send(client: httpx.Client, path: str, owner: str | None, fields: Any) -> str:
     """Send a form and follow to the page behind it; returns that page."""
     answer = client.post(path, params={"owner": owner}, data=fields)
     assert answer.status_code == 303, answer.text

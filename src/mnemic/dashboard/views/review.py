@@ -119,10 +119,10 @@ async def decide_changes(visit: Visit, form: Fields) -> Answer:
 
 async def decide_pair(visit: Visit, form: Fields) -> Answer:
     """Decide about a pair."""
+    for name in ("kind", "decision"):
+        form.required(name)
     kind = cast(ReviewKind, form.choice("kind", REVIEW_KINDS, default=""))
     decision = cast(ReviewDecision, form.choice("decision", REVIEW_DECISIONS, default=""))
-    if not kind or not decision:
-        raise InvalidInputError("kind or decision is missing. Go back to the page Review and decide there.")
     done = await visit.memory.curation.resolve(
         kind,
         form.required_id("memory_id"),

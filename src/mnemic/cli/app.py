@@ -12,6 +12,7 @@ from mnemic.cli import (
     backup,
     bench,
     channels,
+    cleanup,
     consolidate,
     conversations,
     curate,
@@ -36,6 +37,7 @@ from mnemic.cli import (
     recall,
     reembed,
     retain,
+    review,
     schedules,
     serve,
     shares,
@@ -72,7 +74,12 @@ memories.app.command("promotions")(feedback.promotions)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")
+curate.app.command("waiting")(review.waiting)
+curate.app.command("pairs")(review.pairs)
+curate.app.command("resolve")(review.resolve)
+curate.app.command("reopen")(review.reopen)
 app.add_typer(curate.app, name="curate")
+app.add_typer(cleanup.app, name="cleanup")
 app.add_typer(channels.app, name="channels")
 app.add_typer(goals.app, name="goals")
 app.add_typer(strategies.app, name="strategies")

@@ -44,6 +44,7 @@ from mnemic.cli import (
     strategies,
     tenants,
     transfer,
+    ui,
     webhooks,
     worker,
     working,
@@ -98,6 +99,7 @@ app.command("migrate")(migrate.migrate)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.command("serve")(serve.serve)
+app.command("ui")(ui.ui)
 app.add_typer(keys.app, name="keys")
 app.command("mcp")(mcp.mcp)
 app.command("worker")(worker.worker)

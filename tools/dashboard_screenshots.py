@@ -114,7 +114,9 @@ def _server(folder: Path) -> Iterator[str]:
     """`mnemic serve` over the folder, in a process of its own."""
     command = [sys.executable, "-c", "from mnemic.cli.app import main; main()"]
     arguments = ["serve", "--port", "0", "--data-dir", str(folder), "--json", "--no-mcp"]
-    with subprocess.Popen([*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as server:
+    with subprocess.Popen(
+        [*command, *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as server:
         assert server.stdout is not None
         printed = ""
         while not printed.rstrip().endswith("}"):

@@ -1,7 +1,6 @@
 """The page Cleanup over HTTP: dry run, archiving some or all, and one undo for a run."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +15,7 @@ KINDS = ("stale", "expired", "never_recalled", "dead_links")
 
 @pytest.fixture(scope="module")
 def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
-    with closing(dashboard.client()) as opened_client:
+    with dashboard.client() as opened_client:
         yield opened_client
 
 
@@ -110,7 +109,7 @@ def test_an_undo_that_is_no_longer_possible_is_explained(client: httpx.Client, d
 def test_a_reader_may_look_but_not_archive(dashboard: Dashboard) -> None:
     own = fresh_owner(dashboard)
     (only,) = expired(dashboard, own, 1)
-    with closing(dashboard.client("read")) as reader:
+    with dashboard.client("read") as reader:
         page = opened(reader, own.owner, kind="expired")
         assert "Your key may look, but not archive." in page
         assert 'name="act"' not in page
@@ -122,7 +121,7 @@ def test_a_reader_may_look_but_not_archive(dashboard: Dashboard) -> None:
 def test_a_bound_key_cleans_its_own_owner_only(dashboard: Dashboard) -> None:
     own, other = fresh_owner(dashboard), fresh_owner(dashboard)
     (mine,), (theirs,) = expired(dashboard, own, 1), expired(dashboard, other, 1)
-    with closing(dashboard.client("write", own.owner)) as bound:
+    with dashboard.client("write", own.owner) as bound:
         assert bound.get("/ui/cleanup", params={"owner": other.owner}).status_code == 403
         fields = {"kind": "expired", "memory": [str(mine), str(theirs)], "act": "archive"}
         assert bound.post("/ui/cleanup", data=fields).status_code == 303

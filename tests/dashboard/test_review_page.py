@@ -1,7 +1,6 @@
 """The page Review over HTTP: every decision is shown, is in the database, and is taken back exactly."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 from uuid import uuid4
 
@@ -26,7 +25,7 @@ TABS = ("runs", "contradictions", "duplicates", "quarantine", "history")
 
 @pytest.fixture(scope="module")
 def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
-    with closing(dashboard.client()) as opened_client:
+    with dashboard.client() as opened_client:
         yield opened_client
 
 
@@ -221,7 +220,7 @@ def test_a_reader_sees_everything_and_may_decide_nothing(dashboard: Dashboard) -
     own = fresh_owner(dashboard)
     older, newer = near_duplicates(dashboard, own)
     run = proposals(dashboard, own)
-    with closing(dashboard.client("read")) as reader:
+    with dashboard.client("read") as reader:
         for tab in TABS:
             page = opened(reader, own.owner, tab=tab)
             main = page[page.index("<main") : page.index("</main>")]
@@ -243,7 +242,7 @@ def test_a_bound_key_decides_for_its_owner_only(dashboard: Dashboard) -> None:
     own, other = fresh_owner(dashboard), fresh_owner(dashboard)
     older, newer = near_duplicates(dashboard, own)
     theirs = proposals(dashboard, other)
-    with closing(dashboard.client("write", own.owner)) as bound:
+    with dashboard.client("write", own.owner) as bound:
         assert "Merge into the newer" in bound.get("/ui/review", params={"tab": "duplicates"}).text
         assert bound.get("/ui/review", params={"owner": other.owner}).status_code == 403
         fields = {"run": str(theirs.changeset_id), "act": "approve_all"}

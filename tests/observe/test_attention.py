@@ -93,7 +93,8 @@ async def test_spend_is_a_concern_near_a_cap(
     assert await memory.metrics.attention() == []
     admin.execute(spent, [8_500_000, tenant_a.id])
     concern = (await found(memory))["spend"]
-    assert (concern.count, concern.share) == (1, pytest.approx(0.85))
+    assert concern.count == 1
+    assert concern.share == pytest.approx(0.85)
     admin.execute("UPDATE state.spend_accounts SET day = day - 1")
     assert await memory.metrics.attention() == []
 
@@ -103,7 +104,7 @@ async def test_a_full_disk_is_a_concern(
 ) -> None:
     memory = opened(database, tenant_a, settings={"min_free_disk_bytes": 0})
     blocks = SimpleNamespace(f_bavail=500, f_blocks=1_000, f_frsize=4096)
-    monkeypatch.setattr(attention.os, "statvfs", lambda folder: blocks)
+    monkeypatch.setattr("os.statvfs", lambda folder: blocks)
     assert attention._disk(core_of(memory)) is None  # Not the embedded server.
     core: Any = SimpleNamespace(storage=SimpleNamespace(server=object()), settings=core_of(memory).settings)
     assert attention._disk(core) is None

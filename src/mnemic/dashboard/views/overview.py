@@ -20,7 +20,7 @@ from mnemic.types.overview import Snapshot
 from mnemic.types.review import WAITING_COUNT_MAX, Waiting
 from mnemic.types.series import Series
 
-EVENTS_SHOWN = 12
+EVENTS_SHOWN = 10
 GROWTH_DAYS = 30
 COUNTED_AGAIN_MAX_MEMORIES = 5_000
 """A tenant of at most so many memories is counted again when somebody looks: that takes some milliseconds."""

@@ -29,6 +29,7 @@ from mnemic.types.checks import (
 )
 from mnemic.types.feedback import NOTE_MAX_CHARACTERS, Feedback, FeedbackKind
 from mnemic.types.memory import (
+    CATEGORIES,
     CHANGERS,
     RELATIONSHIP_KINDS,
     Category,
@@ -38,7 +39,6 @@ from mnemic.types.memory import (
     RelationshipKind,
 )
 from mnemic.types.memory_map import MemoryMap
-from mnemic.types.page import check_limit
 from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags

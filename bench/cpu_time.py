@@ -14,6 +14,12 @@ def python_cpu_ms() -> float:
     return time.process_time_ns() / NANOSECONDS_PER_MS
 
 
+def process_cpu_ms(pid: int) -> float:
+    """CPU time of all living threads of another process."""
+    threads = (PROC / str(pid) / "task").glob("[0-9]*")
+    return sum(_cpu_ms(f"{pid}/task/{thread.name}") or 0.0 for thread in threads)
+
+
 def postgres_cpu_ms(postmaster_pid: int) -> dict[int, float]:
     """CPU time of each process of a server since that process started; empty where /proc is missing."""
     children = (pid for pid in _process_ids() if _parent_of(pid) == postmaster_pid)
@@ -44,7 +50,7 @@ def _parent_of(pid: int) -> int | None:
         return None
 
 
-def _cpu_ms(pid: int) -> float | None:
+def _cpu_ms(pid: int | str) -> float | None:
     """From the scheduler's statistics, which count nanoseconds; the usual counters count 10 ms."""
     try:
         return int((PROC / str(pid) / "schedstat").read_text().split()[0]) / NANOSECONDS_PER_MS

@@ -43,8 +43,8 @@ class ServerProcess:
         return self._process.pid
 
 
-def create_key(data_dir: Path, *, tenant: str = "default") -> str:
-    """A key that may write in a tenant."""
-    options = ["--role", "write", "--tenant", tenant, "--data-dir", str(data_dir)]
+def create_key(data_dir: Path, *, tenant: str = "default", role: str = "write") -> str:
+    """A key of a tenant."""
+    options = ["--role", role, "--tenant", tenant, "--data-dir", str(data_dir)]
     done = subprocess.run([MNEMIC, "keys", "create", *options], capture_output=True, text=True, check=True)
     return done.stdout.strip()

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from mnemic.db.database import Database
-from mnemic.errors import InvalidInputError, MnemicError
+from mnemic.errors import InvalidInputError, MnemicError, NotFoundError
 from mnemic.sdk.memory import AsyncMemory
 from tests.backup.everything import fill
 from tests.fresh_tenants import OpenMemory, Rows, vector_of
@@ -106,6 +106,19 @@ async def test_the_audit_log_keeps_the_receipt_without_the_name(memory: AsyncMem
     )
     assert (outcome.phase, outcome.detail["rows"]) == ("succeeded", receipt.rows)
     assert "carol" not in str((intent, outcome))
+    assert (outcome.target, outcome.at) == (str(receipt.receipt_id), receipt.finished_at)
+    assert await memory.admin.receipt(receipt.receipt_id) == receipt
+    assert await memory.admin.receipts() == [receipt]
+
+
+async def test_receipts_are_those_of_the_tenant(memory: AsyncMemory, open_memory: OpenMemory) -> None:
+    receipt = await memory.admin.erase("nobody", mode="archive")
+    foreign = await open_memory(owner=None)
+    assert await foreign.admin.receipts() == []
+    with pytest.raises(NotFoundError, match="no receipt"):
+        await foreign.admin.receipt(receipt.receipt_id)
+    with pytest.raises(InvalidInputError, match="receipt_id"):
+        await memory.admin.receipt("carol")
 
 
 async def test_an_owner_that_has_nothing_gets_a_receipt_of_zeros(memory: AsyncMemory) -> None:

@@ -26,6 +26,35 @@ def test_entities_are_listed_and_shown(mnemic: Run, memory: Memory) -> None:
     assert (missing.code, missing.out) == (1, "")
 
 
+def test_entities_are_listed_by_prefix_and_order(mnemic: Run, memory: Memory) -> None:
+    memory.entities.upsert("person", "Alice", aliases=["Countess"], salience=0.9)
+    memory.entities.upsert("person", "Carl", salience=0.1)
+    memory.retain("Carl sings.")
+    listed = mnemic("entities", "list", "--prefix", "c", "--order", "mentions", "--json").json
+    assert [(each["name"], each["counts"]["mention_count"]) for each in listed] == [("Carl", 1), ("Alice", 0)]
+    refused = mnemic("entities", "list", "--order", "age")
+    assert (refused.code, "order must be one of" in refused.err) == (1, True)
+
+
+def test_a_graph_is_shown_as_of_a_moment(mnemic: Run, memory: Memory) -> None:
+    memory.entities.upsert("person", "Alice", facts={"age": 41})
+    memory.entities.upsert("company", "Acme")
+    memory.entities.relate(("person", "Alice"), ("company", "Acme"), "works at")
+    moment = memory.state.set("clock", 1).updated_at.isoformat()
+    memory.entities.unrelate(("person", "Alice"), ("company", "Acme"), "works at")
+    memory.entities.upsert("person", "Alice", facts={"age": 42})
+    assert "No relations" in mnemic("entities", "graph").out
+    for arguments in ((), ("person", "alice")):
+        shown = mnemic("entities", "graph", *arguments, "--as-of", moment)
+        assert shown.out == "Alice → works at → Acme\n"
+    assert len(mnemic("entities", "graph", "--as-of", moment, "--json").json["relations"]) == 1
+    assert mnemic("entities", "get", "person", "Alice", "--as-of", moment, "--json").json["facts"] == {
+        "age": 41
+    }
+    refused = mnemic("entities", "graph", "person")
+    assert (refused.code, "its category and its name" in refused.err) == (1, True)
+
+
 def test_conversations_are_listed_and_shown(mnemic: Run, memory: Memory) -> None:
     said = [
         {"role": "user", "content": "Hello [b]you[/b]", "at": "2026-03-01T10:00:00Z"},

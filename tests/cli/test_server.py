@@ -43,7 +43,7 @@ def test_a_file_of_items_goes_to_a_server(mnemic: Run, url: str, tmp_path: Path,
 
 
 def test_what_needs_the_database_itself_says_so(mnemic: Run, url: str, tmp_path: Path) -> None:
-    for command in (["backup", tmp_path / "b"], ["export", tmp_path / "e"], ["migrate"], ["index"]):
+    for command in (["backup", tmp_path / "b"], ["import", tmp_path / "e"], ["migrate"], ["index"]):
         ended = mnemic(*command, "--url", url)
         assert ended.code == 1, command
         assert "Traceback" not in ended.err

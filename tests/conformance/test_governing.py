@@ -1,15 +1,19 @@
 """Shares, logs, keys, events, jobs and administration are the same on every transport."""
 
+import json
 from contextlib import aclosing
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
 from mnemic.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
 from mnemic.types.event import Event
-from mnemic.types.job import Job
+from mnemic.types.job import Job, JobCount
 from mnemic.types.key import ApiKey, NewApiKey
+from mnemic.types.owner_counts import OwnerCounts
 from mnemic.types.receipt import ErasureReceipt
 from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, Group
@@ -103,6 +107,29 @@ async def test_an_owner_is_erased_with_a_receipt(memory: Any, owner: str) -> Non
     assert isinstance(receipt, ErasureReceipt)
     assert receipt.rows["state.memories"] == 2
     assert await memory.memories.list(statuses=None) == []
+    assert await memory.admin.receipt(receipt.receipt_id) == receipt
+    assert await memory.admin.receipt(str(archived.receipt_id)) == archived
+    assert await memory.admin.receipts(limit=2) == [receipt, archived]
+    assert await memory.admin.receipts(before=receipt.receipt_id, limit=1) == [archived]
+    with pytest.raises(NotFoundError, match="no receipt"):
+        await memory.admin.receipt(uuid4())
+
+
+async def test_an_owner_is_exported_to_a_file_of_the_caller(memory: Any, owner: str, tmp_path: Path) -> None:
+    await memory.retain(["One", "Zwei – two"])
+    path = tmp_path / "owner.jsonl"
+    rows = await memory.admin.export(path)
+    assert rows["state.memories"] == 2
+    assert rows["state.goals"] == 0
+    head, *lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert (head["format"], head["owner"], len(lines)) == ("mnemic-export", owner, sum(rows.values()))
+    with pytest.raises(ConflictError, match="exists already"):
+        await memory.admin.export(path)
+    assert await memory.admin.export(str(path), owner="nobody", replace=True) == dict.fromkeys(rows, 0)
+    outcome, _ = await memory.audit.list(action="export_owner")
+    assert (outcome.phase, outcome.detail["rows"]) == ("succeeded", rows)
+    with pytest.raises(NotFoundError, match="cannot be written"):
+        await memory.admin.export(tmp_path / "missing" / "file")
 
 
 async def test_statistics_of_the_tenant(memory: Any, owner: str) -> None:
@@ -111,6 +138,12 @@ async def test_statistics_of_the_tenant(memory: Any, owner: str) -> None:
     assert isinstance(stats, TenantStats)
     assert stats.memory_count >= 1
     assert owner in await memory.admin.owners(after=owner[:-1], limit=1000)
+    (counts,) = await memory.admin.owner_counts(prefix=owner)
+    assert isinstance(counts, OwnerCounts)
+    assert (counts.owner, counts.memory_count, counts.text_bytes) == (owner, 1, 3)
+    assert await memory.admin.owner_counts(order="activity", limit=1) == [counts]
+    assert isinstance(await memory.admin.count_owners(), int)
+    assert isinstance(await memory.admin.stats(exact=False), TenantStats)
     assert await memory.admin.embed_backlog() == 0
 
 
@@ -130,6 +163,8 @@ async def test_events_are_listed_and_followed(memory: Any, owner: str) -> None:
     await memory.state.set("one", 1)
     (first,) = await memory.events.list(types=["state.created"])
     assert isinstance(first, Event)
+    assert await memory.events.list(order="newest", types=["state.created"], limit=1) == [first]
+    assert await memory.events.list(order="newest", before=first.position) == []
     assert (first.owner, first.subject) == (owner, "one")
     seen: list[str] = []
     async with aclosing(memory.events.subscribe(types=["state.created"], start=first.position)) as events:
@@ -156,6 +191,10 @@ async def test_jobs_are_scheduled_and_cancelled(memory: Any, owner: str) -> None
     assert (await memory.jobs.cancel(job.job_id)).state == "cancelled"
     assert (await memory.jobs.wait(job.job_id)).has_ended
     assert await memory.jobs.dead(owner=owner) == []
+    assert await memory.jobs.replay_dead(type="conformance", owner=owner, since="2020-01-01") == 0
+    cancelled = [each for each in await memory.jobs.counts() if each.state == "cancelled"]
+    assert cancelled
+    assert all(isinstance(each, JobCount) and not each.has_more for each in cancelled)
 
 
 async def test_schedules_are_set_paused_and_deleted(memory: Any, owner: str) -> None:

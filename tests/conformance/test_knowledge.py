@@ -6,8 +6,18 @@ from typing import Any
 
 import pytest
 
-from mnemic.errors import ConflictError, NotFoundError
-from mnemic.types.entity import ArchivedEntity, Entity, EntityFact, EntityGraph, EntityRelation, Triple
+from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
+from mnemic.types.entity import (
+    ArchivedEntity,
+    Entity,
+    EntityCounts,
+    EntityFact,
+    EntityGraph,
+    EntityRelation,
+    EntityTotals,
+    Triple,
+)
+from mnemic.types.memory_map import MemoryMap
 from mnemic.types.tiers import (
     ActorFlag,
     ErrorEvent,
@@ -57,6 +67,39 @@ async def test_memories_and_entities_are_linked(memory: Any) -> None:
     (memory_id,) = (await memory.retain("Alice moved to Berlin.")).memory_ids
     assert await memory.entities.mentions(alice) == [memory_id]
     assert [entity.name for entity in await memory.entities.mentioned(memory_id)] == ["Alice"]
+
+
+async def test_entities_are_listed_by_prefix_and_order_with_counts(memory: Any) -> None:
+    alice = await memory.entities.upsert("person", "Alice", facts={"age": 41}, salience=0.9)
+    rome = await memory.entities.upsert("place", "Rome", aliases=["All roads"])
+    await memory.entities.relate(alice, rome, "lives in")
+    (memory_id,) = (await memory.retain("Alice moved.")).memory_ids
+    found = await memory.entities.list(prefix="AL", order="salience", with_counts=True)
+    assert [(entity.name, entity.counts) for entity in found] == [
+        ("Alice", EntityCounts(1, 1, 1)),
+        ("Rome", EntityCounts(0, 0, 1)),
+    ]
+    totals = EntityTotals(2, {"person": 1, "place": 1}, is_complete=True)
+    assert await memory.entities.count(prefix="al") == totals
+    assert await memory.entities.mentioning(alice) == [await memory.memories.get(memory_id)]
+    with pytest.raises(InvalidInputError, match="order"):
+        await memory.entities.list(order="age")
+
+
+async def test_a_graph_and_an_entity_are_read_as_of_a_moment(memory: Any) -> None:
+    alice = await memory.entities.upsert("person", "Alice", facts={"age": 41})
+    rome = await memory.entities.upsert("place", "Rome")
+    related = await memory.entities.relate(alice, rome, "lives in")
+    moment = (await memory.state.set("clock", 1)).updated_at
+    await memory.entities.unrelate(alice, rome, "lives in")
+    await memory.entities.upsert("person", "Alice", facts={"age": 42})
+    for as_of in (moment, moment.isoformat()):
+        assert (await memory.entities.graph(alice, as_of=as_of)).relations == (related,)
+        assert (await memory.entities.top_graph(as_of=as_of)).relations == (related,)
+        assert (await memory.entities.get(alice, as_of=as_of)).facts == {"age": 41}
+    assert (await memory.entities.top_graph(limit=5)).relations == ()
+    with pytest.raises(NotFoundError):
+        await memory.entities.get(alice, as_of="2020-01-01")
 
 
 async def test_a_deleted_entity_can_be_restored(memory: Any) -> None:
@@ -141,3 +184,14 @@ async def test_attributes_of_processes(memory: Any) -> None:
     assert await memory.processes.get("zone", process="mailer") == known
     assert await memory.processes.get("zone") is None
     assert await memory.processes.list(process="mailer") == [known]
+
+
+async def test_the_map_of_memories_is_asked_for_and_read(memory: Any) -> None:
+    await memory.retain("Alice moved to Berlin.")
+    asked = await memory.memories.make_map()
+    assert isinstance(asked, MemoryMap)
+    assert (asked.points, asked.made_at, asked.job_state in ("waiting", "running", None)) == ((), None, True)
+    found = await memory.memories.map(categories=["factual"], limit=10)
+    assert isinstance(found, MemoryMap)
+    with pytest.raises(InvalidInputError, match="limit"):
+        await memory.memories.map(limit=0)

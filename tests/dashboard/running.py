@@ -1,5 +1,7 @@
 """A server with the dashboard over one tenant, and the ways in: a client over HTTP, or a browser."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +39,10 @@ class Dashboard:
         """A new API key."""
         return self.server.create_key(self.tenant, role, owner=owner).key
 
-    def client(self, role: Role = "admin", owner: str | None = None) -> httpx.Client:
+    @contextmanager
+    def client(self, role: Role = "admin", owner: str | None = None) -> Iterator[httpx.Client]:
         """A client that is signed in, like a browser without JavaScript; redirects are not followed."""
-        client = httpx.Client(base_url=self.url, headers=SAME_ORIGIN, timeout=60)
-        answer = client.post("/ui/sign-in", data={"key": self.key(role, owner)})
-        assert answer.status_code == 303, answer.text
-        return client
+        with httpx.Client(base_url=self.url, headers=SAME_ORIGIN, timeout=60) as client:
+            answer = client.post("/ui/sign-in", data={"key": self.key(role, owner)})
+            assert answer.status_code == 303, answer.text
+            yield client

@@ -43,6 +43,42 @@ async def test_pages_by_position(memory: AsyncMemory) -> None:
     assert await memory.events.list(after=5) == []
 
 
+async def test_pages_newest_first(open_memory: OpenMemory) -> None:
+    memory = await open_memory(owner=None)
+    for number in range(3):
+        await memory.state.set(f"key {number}", number, owner="alice")
+        await memory.state.set(f"key {number}", number, owner="bob")
+    await memory.state.delete("key 0", owner="alice")
+
+    async def positions(**options: Any) -> list[int]:
+        return [event.position for event in await memory.events.list(order="newest", **options)]
+
+    assert await positions() == [7, 6, 5, 4, 3, 2, 1]
+    assert await positions(limit=2) == [7, 6]
+    assert await positions(before=6, limit=2) == [5, 4]
+    assert await positions(after=3, before=6) == [5, 4]
+    assert await positions(owner="bob", before=6) == [4, 2]
+    assert await positions(types=["state.deleted"]) == [7]
+    assert await positions(types=["state.deleted", "state.created"], before=7, limit=2) == [6, 5]
+    assert await positions(types=["state.created"], owner="alice", limit=2) == [5, 3]
+    assert [event.position for event in await memory.events.list(after=2, before=5)] == [3, 4]
+    with pytest.raises(InvalidInputError, match="order"):
+        await memory.events.list(order="last")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="before"):
+        await memory.events.list(before=-1)
+
+
+async def test_the_newest_events_of_a_large_backlog_are_listed(memory: AsyncMemory, rows: Rows) -> None:
+    rows.select(
+        "INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)"
+        " SELECT %s, 'alice', 'state.created', number, '{}'"
+        " FROM generate_series(1, 2500) AS number RETURNING 1",
+        memory.tenant.id,
+    )
+    (newest,) = await memory.events.list(order="newest", limit=1)
+    assert (newest.position, newest.subject) == (2500, "2500")
+
+
 async def test_filters_by_type_and_owner(memory: AsyncMemory) -> None:
     everybody = memory.events
     await memory.state.set("a", 1, owner="alice")

@@ -63,16 +63,20 @@ def plan_of(connection: AppConnection, name: str, parameters: dict[str, Any]) ->
     return "\n".join(str(line) for (line,) in rows)
 
 
-MIDDLE = {"after": EVENTS // 2, "until": EVENTS // 2 + 5000, "limit": 100}
+MIDDLE = {"after": EVENTS // 2, "until": EVENTS // 2 + 5000, "before": EVENTS, "limit": 100}
+RARE = {"after": 0, "before": EVENTS, "types": ["memory.deleted"], "limit": 100}
 
 
 @pytest.mark.parametrize(
     ("name", "parameters", "index"),
     [
         ("events.page", {**MIDDLE, "types": None, "owner": None}, "events_pkey"),
-        ("events.page", {**MIDDLE, "types": ["state.deleted"], "owner": None}, "events_pkey"),
+        ("events.page", {**MIDDLE, "types": ["state.deleted"], "owner": None}, "events_type"),
         ("events.list", {**MIDDLE, "types": None}, "events_pkey"),
         ("events.list_of_owner", {**MIDDLE, "types": None, "owner": "owner 7"}, "events_owner"),
+        ("events.newest", MIDDLE, "events_pkey"),
+        ("events.newest_of_types", RARE, "events_type"),
+        ("events.newest_of_owner", {**MIDDLE, "types": None, "owner": "owner 7"}, "events_owner"),
         ("events.get", {"position": 7}, "events_pkey"),
     ],
 )
@@ -83,8 +87,9 @@ def test_events_are_found_by_an_index(
     plan = plan_of(connection, name, {"tenant_id": tenant.id, **parameters})
     assert f"using {index}" in plan or f"on {index}" in plan, plan
     assert "Seq Scan on events" not in plan, plan
-    # They come in order; a page is sorted once more when the bounds are joined to it.
-    assert plan.count("Sort Key") == (name == "events.page"), plan
+    # They come in order; a page is sorted once more when the bounds or several types are joined.
+    sort_count = (name == "events.page") + (index == "events_type")
+    assert plan.count("Sort Key") == sort_count, plan
 
 
 def test_deliveries_are_found_by_an_index(large: tuple[AppConnection, Tenant]) -> None:

@@ -11,9 +11,12 @@ from mnemic.extraction.rules import propose
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def statements(text: str, role: str | None = None, name: str | None = None, **fields: bool) -> list[str]:
+def statements(
+    text: str, role: str | None = None, name: str | None = None, *, is_document: bool = False
+) -> list[str]:
     position = None if role is None and name is None else 0
-    return [each.statement for each in propose(SourceText(uuid4(), text, role, name, AT, position, **fields))]
+    source = SourceText(uuid4(), text, role, name, AT, position, is_document=is_document)
+    return [each.statement for each in propose(source)]
 
 
 def test_only_speakers_who_may_testify_are_read(subtests: pytest.Subtests) -> None:

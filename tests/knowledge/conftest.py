@@ -24,6 +24,7 @@ TABLES = (
     "entity_names",
     "entity_facts",
     "entity_relations",
+    "removed_relations",
     "memory_entities",
     "archived_entities",
     "triples",

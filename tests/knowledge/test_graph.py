@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -288,3 +289,77 @@ async def test_concurrent_relates_and_deletes_leave_no_dangling_relation(
         " WHERE to_id NOT IN (SELECT entity_id FROM state.entities)"
     ).fetchone()
     assert lost == (0,)
+
+
+async def test_a_graph_shows_the_relations_of_a_moment(memory: AsyncMemory) -> None:
+    await connect(memory, "ab bc")
+    before = await now(memory)
+    await connect(memory, "cd")
+    await memory.entities.unrelate(("thing", "a"), ("thing", "b"), "knows")
+    after = await now(memory)
+    await connect(memory, "ab", kind="owns")
+
+    async def read(as_of: datetime | str | None) -> tuple[dict[str, int], set[str]]:
+        graph = await memory.entities.graph(("thing", "b"), depth=3, as_of=as_of)
+        return depths(graph), {relation.kind for relation in graph.relations}
+
+    assert await read(None) == ({"b": 0, "a": 1, "c": 1, "d": 2}, {"knows", "owns"})
+    assert await read(before) == ({"b": 0, "a": 1, "c": 1}, {"knows"})
+    assert await read(after.isoformat()) == ({"b": 0, "c": 1, "d": 2}, {"knows"})
+    with pytest.raises(NotFoundError):
+        await read("2020-01-01")
+    with pytest.raises(InvalidInputError, match="as_of"):
+        await read("yesterday")
+
+
+async def test_the_most_salient_entities_are_read_with_their_relations(memory: AsyncMemory) -> None:
+    await connect(memory, "ab bc cd")
+    before = await now(memory)
+    await memory.entities.upsert("place", "Rome", salience=1.0)
+    for name, salience in zip("abcd", (0.9, 0.2, 0.8, 0.7), strict=True):
+        await memory.entities.upsert("thing", name, salience=salience)
+    graph = await memory.entities.top_graph(limit=4)
+    assert depths(graph) == {"Rome": 0, "a": 0, "c": 0, "d": 0}
+    assert [node.name for node in graph.nodes] == ["Rome", "a", "c", "d"]
+    assert [relation.kind for relation in graph.relations] == ["knows"]
+    assert not graph.is_complete
+    things_only = await memory.entities.top_graph(category="thing")
+    assert (set(depths(things_only)), len(things_only.relations), things_only.is_complete) == (
+        set("abcd"),
+        3,
+        True,
+    )
+    assert set(depths(await memory.entities.top_graph(as_of=before))) == set("abcd")
+    assert (await memory.entities.top_graph(kinds=["owns"])).relations == ()
+    assert (await memory.entities.top_graph(owner="bob")).nodes == ()
+    for arguments in ({"limit": 0}, {"limit": GRAPH_NODES_MAX + 1}, {"kinds": "knows"}, {"as_of": 7}):
+        with pytest.raises(InvalidInputError):
+            await memory.entities.top_graph(**arguments)  # type: ignore[arg-type]
+
+
+async def test_an_entity_is_read_as_it_was_known(memory: AsyncMemory) -> None:
+    ada = await memory.entities.upsert("person", "Ada", facts={"city": "Rome", "age": 41})
+    before = await now(memory)
+    await memory.entities.upsert("person", "Ada", facts={"city": "Oslo"}, aliases=["Countess"])
+    then = await memory.entities.get(ada, as_of=before)
+    assert (then.facts, then.aliases) == ({"city": "Rome", "age": 41}, ())
+    assert (await memory.entities.get(ada, as_of=await now(memory))) == await memory.entities.get(ada)
+    with pytest.raises(NotFoundError):
+        await memory.entities.get("person", "Ada", as_of="2020-01-01")
+    with pytest.raises(NotFoundError):
+        await memory.entities.get(ada, as_of=before, owner="bob")
+
+
+async def test_removed_relations_of_other_owners_are_not_followed(
+    memory: AsyncMemory, admin: AppConnection
+) -> None:
+    await connect(memory, "ab")
+    await memory.entities.unrelate(("thing", "a"), ("thing", "b"), "knows")
+    admin.execute("UPDATE state.removed_relations SET owner = 'bob', removed_at = 'infinity'")
+    graph = await memory.entities.graph(("thing", "a"), as_of=await now(memory))
+    assert (set(depths(graph)), graph.relations) == ({"a"}, ())
+
+
+async def now(memory: AsyncMemory) -> datetime:
+    """The time of the database, between two writes."""
+    return (await memory.state.set("clock", {})).updated_at

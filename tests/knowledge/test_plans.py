@@ -26,9 +26,19 @@ INSERT INTO state.entity_relations (tenant_id, owner, from_id, to_id, kind, proc
 SELECT tenant_id, owner, entity_id, next_id, 'next', 'test' FROM (
     SELECT *, lead(entity_id) OVER (PARTITION BY owner ORDER BY entity_id) AS next_id FROM state.entities
 ) AS pairs WHERE next_id IS NOT NULL;
+INSERT INTO state.removed_relations (tenant_id, owner, from_id, to_id, kind, confidence, provenance, process,
+    created_at, updated_at)
+SELECT tenant_id, owner, to_id, from_id, 'before', 1, 'witnessed', 'test', now(), now()
+FROM state.entity_relations;
 INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
 SELECT %(tenant)s, 'owner ' || n %% 5, '_global', 'test', 'text ' || n, 'factual', 'imported'
 FROM generate_series(1, %(rows)s) AS n;
+INSERT INTO state.recall_counts (tenant_id, memory_id, retrieval_count)
+SELECT tenant_id, memory_id, 1 FROM state.memories;
+INSERT INTO state.outdated_memories (tenant_id, older_id, newer_id, reason, certainty)
+SELECT tenant_id, memory_id, next_id, 'test', 1 FROM (
+    SELECT *, lead(memory_id) OVER (PARTITION BY owner ORDER BY memory_id) AS next_id FROM state.memories
+) AS pairs WHERE next_id IS NOT NULL;
 INSERT INTO state.memory_entities (tenant_id, owner, memory_id, entity_id)
 SELECT tenant_id, owner, memory_id, entity_id FROM (
     SELECT *, row_number() OVER (PARTITION BY owner) AS place FROM state.memories
@@ -43,9 +53,17 @@ SELECT tenant_id, owner, entity_id, category, name, '{}', 'test' FROM state.enti
 """
 
 ME: dict[str, Any] = {"owner": "owner 1", "limit": 10}
+RANKED: dict[str, Any] = {
+    "category": None,
+    "order": "salience",
+    "before": None,
+    "ranked_max": 100,
+    "counted_max": 100,
+}
+RANKING = {"memory_entities_entity", "memories_pkey"}
 PLANS: list[tuple[str, dict[str, Any], set[str]]] = [
     ("entities.read", {"entity_ids": [SOME_ID]}, {"entities_", "entity_names_pkey", "entity_facts_living"}),
-    ("entities.find", {"name": "thing 7", "category": None}, {"entity_names_key"}),
+    ("entities.find", {"name": "thing 7", "category": None}, {"entity_names_"}),
     ("entities.list", {"before": None, "category": None}, {"entities_tenant_id_owner_entity_id_key"}),
     ("entities.hold", {"entity_ids": [SOME_ID]}, {"entities_"}),
     (
@@ -55,13 +73,34 @@ PLANS: list[tuple[str, dict[str, Any], set[str]]] = [
     ),
     (
         "entity_relations.walk",
-        {"start_id": SOME_ID, "depth": 2, "kinds": None, "edges_max": 100},
-        {"entity_relations_pkey", "entity_relations_to"},
+        {"start_id": SOME_ID, "depth": 2, "kinds": None, "edges_max": 100, "as_of": None},
+        {"entity_relations_pkey", "entity_relations_to", "removed_relations_pkey", "removed_relations_to"},
     ),
     (
         "entity_relations.between",
-        {"entity_ids": [SOME_ID], "kinds": None, "relations_max": 9},
-        {"entity_relations_"},
+        {"entity_ids": [SOME_ID], "kinds": None, "relations_max": 9, "as_of": None},
+        {"entity_relations_", "removed_relations_"},
+    ),
+    (
+        "entities.list_by_name",
+        {"category": None, "after_name": "thing 5", "before": SOME_ID},
+        {"entities_by_name"},
+    ),
+    ("entities.list_by_name", {"category": None, "after_name": None, "before": None}, {"entities_by_name"}),
+    ("entities.list_ranked", {**RANKED, "prefix": "thing 7"}, {"entity_names_prefix", *RANKING}),
+    ("entities.list_ranked", {**RANKED, "prefix": None}, {"entities_by_salience", *RANKING}),
+    ("entities.totals", {**RANKED, "prefix": "thing 7"}, {"entity_names_prefix"}),
+    ("entities.most_salient", {**RANKED, "as_of": None}, {"entities_by_salience", "memories_pkey"}),
+    (
+        "entities.counts",
+        {"entity_ids": [SOME_ID], "counted_max": 9},
+        {"memory_entities_entity", "entity_facts_living", "entity_relations_pkey", "entity_relations_to"},
+    ),
+    ("entities.read_as_of", {"entity_id": SOME_ID, "as_of": "2026-01-01"}, {"entities_", "entity_facts_"}),
+    (
+        "mentions.records_of",
+        {"entity_id": SOME_ID, "before": None, "include_forgotten": False},
+        {"memory_entities_entity", "memories_pkey"},
     ),
     ("mentions.known_names", {"words": [f"w{number}" for number in range(300)]}, {"entity_names_first_word"}),
     ("mentions.memories_of", {"entity_id": SOME_ID, "before": None}, {"memory_entities_entity"}),

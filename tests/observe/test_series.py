@@ -67,7 +67,7 @@ async def test_an_empty_tenant_has_points_without_calls(memory: AsyncMemory) -> 
     assert series.since < series.points[-1].at <= datetime.now(UTC) < series.until
     for point in series.points:
         assert point.calls == {operation: SeriesCalls() for operation in SERIES_OPERATIONS}
-    assert (series.usd, series.refuse_below) == (0, 0.25)
+    assert (series.usd, series.refuse_below) == (Decimal(0), 0.25)
 
 
 async def test_calls_are_counted_with_their_results(memory: AsyncMemory) -> None:

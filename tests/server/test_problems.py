@@ -1,11 +1,9 @@
 """Every error class has a status; errors of webhook receivers keep their reason."""
 
 import json
-from types import SimpleNamespace
-from typing import cast
 
 import httpx
-from fastapi import Request
+from fastapi import FastAPI, Request
 
 from mnemic import errors
 from mnemic.errors import DeliveryError, MnemicError, PermanentJobError, ServerError, SpendCapError
@@ -19,9 +17,13 @@ def test_every_kind_of_error_is_in_the_table() -> None:
     assert kinds - {ServerError, PermanentJobError} <= STATUSES.keys()
 
 
+def a_request() -> Request:
+    return Request({"type": "http", "path": "/v1/x", "app": FastAPI(), "state": {"request_id": "r"}})
+
+
 def test_the_error_of_a_webhook_receiver_is_returned() -> None:
     """It has its reason, and a status that no client retries."""
-    request = cast(Request, SimpleNamespace(state=SimpleNamespace(request_id="r")))
+    request = a_request()
     answer = problem_of(request, DeliveryError("The host is not known."))
     told = json.loads(bytes(answer.body))
     assert (answer.status_code, told["error"], told["detail"]) == (
@@ -34,7 +36,7 @@ def test_the_error_of_a_webhook_receiver_is_returned() -> None:
 
 
 def test_a_spend_cap_keeps_its_reason_and_class_on_the_way_to_the_client() -> None:
-    request = cast(Request, SimpleNamespace(state=SimpleNamespace(request_id="r")))
+    request = a_request()
     answer = problem_of(request, SpendCapError("The spend cap of $5.00 for a day stops this call."))
     assert answer.status_code == 402
     assert answer.status_code not in BUSY_STATUSES

@@ -2,7 +2,7 @@
 
 The first line identifies the format. Each further line is one row of one table; referenced tables come
 first, so the file can be read from top to bottom. Ids, history and relations are kept. The tenant is not
-exported, and neither are vectors: the importing side embeds the texts with its own model.
+exported, and neither are vectors and counts: the importing side embeds the texts with its own model.
 
 An import is one transaction. Existing rows stay as they are, so importing a file twice changes nothing. If
 the owner has the same content under another id (the same text, the same turn, an entity of the same name),
@@ -36,7 +36,10 @@ LINE_MAX_BYTES = 16 << 20
 IMPORT_BATCH_ROWS = 500
 IMPORT_BATCH_BYTES = 8 << 20
 
-_NEVER_EXPORTED = ("vectors.", "queue.")
+DOWNLOAD = "download"
+"""The target of an audited export that a server sent to its caller."""
+
+_NEVER_EXPORTED = ("vectors.", "queue.", "traces.owner_counts")
 _NEVER_IMPORTED = ("traces.", "queue.", "vectors.")
 
 
@@ -67,7 +70,8 @@ async def export_owner(
     database: TenantDatabase, scope: Scope, path: Path, *, replace: bool
 ) -> dict[str, int]:
     """Write a consistent snapshot of the owner as JSON lines; returns the rows per table."""
-    target = file_target(path)
+    # The file of a server is temporary: its caller gets the content.
+    target = file_target(path) if scope.request_id is None else DOWNLOAD
     async with audited(database, scope, action="export_owner", target=target, keeps_message=False) as act:
         with new_file(path, replace=replace) as file:
             counts = await _export(database, scope.require_owner(), file.write)

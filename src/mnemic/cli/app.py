@@ -44,6 +44,7 @@ from mnemic.cli import (
     strategies,
     tenants,
     transfer,
+    ui,
     webhooks,
     worker,
     working,
@@ -82,7 +83,9 @@ app.add_typer(statements.app, name="statements")
 app.add_typer(tenants.app, name="tenants")
 app.command("stats")(admin.stats)
 app.command("metrics")(metrics.metrics)
+app.command("owners")(admin.owners)
 app.command("erase")(admin.erase)
+app.command("receipt")(admin.receipt)
 app.command("export")(transfer.export)
 app.command("import")(transfer.import_)
 app.command("backup")(backup.backup)
@@ -96,6 +99,7 @@ app.command("migrate")(migrate.migrate)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.command("serve")(serve.serve)
+app.command("ui")(ui.ui)
 app.add_typer(keys.app, name="keys")
 app.command("mcp")(mcp.mcp)
 app.command("worker")(worker.worker)

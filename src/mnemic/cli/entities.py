@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, cast
 from uuid import UUID
 
 import typer
@@ -14,7 +14,14 @@ from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
-from mnemic.types.entity import Entity, EntityGraph
+from mnemic.types.entity import (
+    ENTITY_ORDERS,
+    Entity,
+    EntityCounts,
+    EntityGraph,
+    EntityOrder,
+    EntityReference,
+)
 
 app = typer.Typer(no_args_is_help=True, help="List, show and upsert entities, with facts and relations.")
 
@@ -22,7 +29,9 @@ app = typer.Typer(no_args_is_help=True, help="List, show and upsert entities, wi
 @app.command("list")
 def list_entities(
     owner: Owner = None,
+    prefix: Annotated[str | None, typer.Option(help="Only names and aliases that begin so.")] = None,
     category: Annotated[str | None, typer.Option(help="Only this category, such as person.")] = None,
+    order: Annotated[str, typer.Option(help=f"What comes first: {', '.join(ENTITY_ORDERS)}.")] = "newest",
     before: Annotated[
         str | None, typer.Option(help="Continue behind this id, the last of the page before.")
     ] = None,
@@ -32,11 +41,18 @@ def list_entities(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List entities, newest first."""
+    """List entities with the number of their mentions, facts and relations, newest first."""
 
     async def run() -> Sequence[Entity]:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            return await memory.entities.list(category=category, before=before, limit=limit)
+            return await memory.entities.list(
+                prefix=prefix,
+                category=category,
+                order=cast(EntityOrder, order),
+                with_counts=True,
+                before=before,
+                limit=limit,
+            )
 
     entities = asyncio.run(run())
     if json:
@@ -47,12 +63,48 @@ def list_entities(
         _print_table(entities)
 
 
+@app.command("graph")
+def show_graph(
+    entity: Annotated[
+        str | None,
+        typer.Argument(help="Id of the entity to start from, or its category; without it, the most salient."),
+    ] = None,
+    name: Annotated[str | None, typer.Argument(help="Its name or alias.")] = None,
+    depth: Annotated[int, typer.Option(help="How many relations away from the start.")] = 2,
+    as_of: Annotated[str | None, typer.Option(help="A moment, such as 2026-03-01: as it was known.")] = None,
+    limit: Annotated[int, typer.Option(help="Maximum number of entities.")] = 50,
+    owner: Owner = None,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Show the relations between entities: around one, or between the most salient."""
+    start = _reference(entity, name) if entity is not None else None
+
+    async def run() -> EntityGraph:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            if start is None:
+                return await memory.entities.top_graph(limit=limit, as_of=as_of)
+            return await memory.entities.graph(start, depth=depth, limit=limit, as_of=as_of)
+
+    graph = asyncio.run(run())
+    if json:
+        print_json(asdict(graph))
+    elif not graph.relations:
+        print_line("No relations. memory.entities.relate(…) adds one.")
+    else:
+        for line in _relation_lines(graph):
+            print_line(one_line(line))
+
+
 @app.command("get")
 def get_entity(
     entity: Annotated[
         str, typer.Argument(help="Id of the entity; or its category, with the name as second argument.")
     ],
     name: Annotated[str | None, typer.Argument(help="Its name or alias.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="A moment, such as 2026-03-01: as it was known.")] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,
@@ -60,13 +112,12 @@ def get_entity(
     json: Json = False,
 ) -> None:
     """Show an entity, its facts and its relations."""
-    if name is None and not _is_id(entity):
-        raise InvalidInputError("Give the id of an entity, or its category and its name.")
+    reference = _reference(entity, name)
 
     async def run() -> tuple[Entity, EntityGraph]:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            found = await memory.entities.get(entity, name)
-            return found, await memory.entities.graph(found, depth=1)
+            found = await memory.entities.get(reference, as_of=as_of)
+            return found, await memory.entities.graph(found, depth=1, as_of=as_of)
 
     found, graph = asyncio.run(run())
     if json:
@@ -105,6 +156,15 @@ def upsert(
         _print_entity(entity)
 
 
+def _reference(entity: str, name: str | None) -> EntityReference:
+    """The entity that the arguments name: by id, or by category and name."""
+    if name is not None:
+        return (entity, name)
+    if not _is_id(entity):
+        raise InvalidInputError("Give the id of an entity, or its category and its name.")
+    return entity
+
+
 def _is_id(text: str) -> bool:
     """Whether a text is an id as Mnemic makes them."""
     try:
@@ -126,11 +186,13 @@ def _parse_facts(given: Sequence[str]) -> dict[str, str]:
 
 
 def _print_table(entities: Sequence[Entity]) -> None:
-    listing = table("id", "category", "name", "aliases", "facts")
+    listing = table("id", "category", "name", "aliases", "facts", "relations", "mentions")
     for entity in entities:
         words = (entity.category, entity.name, ", ".join(entity.aliases))
+        counts = entity.counts or EntityCounts(0, len(entity.facts), 0)
+        numbers = (counts.fact_count, counts.relation_count, counts.mention_count)
         listing.add_row(
-            str(entity.entity_id), *(Text(one_line(word)) for word in words), str(len(entity.facts))
+            str(entity.entity_id), *(Text(one_line(word)) for word in words), *(str(each) for each in numbers)
         )
     out.print(listing)
 

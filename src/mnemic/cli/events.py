@@ -24,6 +24,8 @@ app = typer.Typer(no_args_is_help=True, help="List and follow events, and list t
 @app.command("list")
 def list_events(
     after: Annotated[int | None, typer.Option(help="Only events behind this position.")] = None,
+    before: Annotated[int | None, typer.Option(help="Only events before this position.")] = None,
+    newest: Annotated[bool, typer.Option("--newest", help="Newest first.")] = False,
     type: Types = None,
     limit: Limit = 100,
     owner: Owner = None,
@@ -32,11 +34,13 @@ def list_events(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List events, oldest first."""
+    """List events, oldest first unless --newest is given."""
     types = cast("list[EventType] | None", type)
     events = run_call(
         memory_from(url, data_dir, tenant, owner=owner, worker=False),
-        lambda memory: memory.events.list(after=after, limit=limit, types=types),
+        lambda memory: memory.events.list(
+            after=after, before=before, order="newest" if newest else "oldest", limit=limit, types=types
+        ),
     )
     if json:
         print_json([asdict(event) for event in events])

@@ -118,6 +118,45 @@ def replay(
     _print_jobs([_run(url, data_dir, tenant, lambda memory: memory.jobs.replay(job_id))], json)
 
 
+@app.command("replay-dead")
+def replay_dead(
+    type: Type = None,
+    owner: Owner = None,
+    since: Annotated[str | None, typer.Option("--since", help="Only jobs that died from then on.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="Only jobs that died before then.")] = None,
+    limit: Annotated[int, typer.Option("--limit", help="Maximum number to run again.")] = 1000,
+    url: Url = None,
+    data_dir: DataDir = None,
+    tenant: TenantName = None,
+    json: Json = False,
+) -> None:
+    """Run all dead jobs again that match, the oldest first."""
+    count = _run(
+        url,
+        data_dir,
+        tenant,
+        lambda memory: memory.jobs.replay_dead(type=type, owner=owner, since=since, until=until, limit=limit),
+    )
+    if json:
+        print_json({"replayed_count": count})
+    else:
+        print_line(f"{count:,} jobs wait again.")
+
+
+@app.command()
+def counts(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False) -> None:
+    """Count jobs by state and type, up to 10,000 of each state."""
+    found = _run(url, data_dir, tenant, lambda memory: memory.jobs.counts())
+    if json:
+        print_json([asdict(each) for each in found])
+        return
+    listing = table("state", "type", "jobs")
+    for each in found:
+        more = "+" if each.has_more else ""
+        listing.add_row(each.state, escape(each.type), f"{each.job_count:,}{more}")
+    out.print(listing)
+
+
 def _run(
     url: str | None,
     data_dir: Path | None,

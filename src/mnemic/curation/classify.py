@@ -30,6 +30,7 @@ PRUNE_AFTER_DAYS = 365.0
 CONFIRMED_REPETITIONS = 2
 CONFIRMED_CONFIDENCE = 0.85
 """What a memory that waits for review needs to be promoted."""
+UNITED_REASON = "It keeps the tags and the evidence of the memory that is merged into it."
 
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|jamais|pas|sin|nunca)\b|n['’]t\b", re.IGNORECASE
@@ -66,12 +67,8 @@ def _supersede(candidate: Candidate, others: Others, now: datetime) -> Proposal 
     memory, newer = candidate.memory, others.get(candidate.newer_id) if candidate.newer_id else None
     if newer is None or candidate.certainty < SUPERSEDE_CERTAINTY or _rank(newer) < _rank(memory):
         return None
-    fields: dict[str, object] = {"status": "superseded", "superseded_by": newer.memory_id}
-    since = min(newer.valid_from or newer.at or newer.created_at, memory.valid_to or now)
-    if memory.valid_from is None or since > memory.valid_from:
-        fields["valid_to"] = since
     reason = "A newer memory gives another value of the same."
-    return _proposal(candidate, "supersede", fields, reason, newer)
+    return _proposal(candidate, "supersede", superseded_fields(memory, newer, now), reason, newer)
 
 
 def _merge(candidate: Candidate, others: Others, now: datetime) -> Proposal | None:
@@ -152,6 +149,24 @@ _RULES: Mapping[str, tuple[Rule, ...]] = {
     "pending_review": (_promote_confirmed,),
     "archived": (_promote_used, _prune),
 }
+
+
+def superseded_fields(memory: MemoryRecord, newer: MemoryRecord, now: datetime) -> dict[str, object]:
+    """What superseding a memory by a newer one sets; its validity ends when that of the newer one begins."""
+    fields: dict[str, object] = {"status": "superseded", "superseded_by": newer.memory_id}
+    since = min(newer.valid_from or newer.at or newer.created_at, memory.valid_to or now)
+    if memory.valid_from is None or since > memory.valid_from:
+        fields["valid_to"] = since
+    return fields
+
+
+def united_fields(kept: MemoryRecord, retired: MemoryRecord) -> dict[str, object]:
+    """What merging a memory into another one sets in the kept one; nothing if that is anchored."""
+    if kept.anchored:
+        return {}
+    after = united(kept, retired)
+    names = ("tags", "evidence")
+    return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(kept, name)}
 
 
 def united(kept: MemoryRecord, retired: MemoryRecord) -> MemoryRecord:

@@ -12,6 +12,7 @@ from typing import Literal
 from uuid import UUID
 
 from mnemic.curation.proposing import propose
+from mnemic.curation.resolving import wait_again
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ChangeConflictError, InvalidInputError
 from mnemic.govern.audit import audited
@@ -106,7 +107,11 @@ async def undo(
     owner = scope.require_owner()
 
     async def work(transaction: Transaction) -> int:
-        return len(await changesets.undo(transaction, owner, changeset_id, change_ids=change_ids))
+        undone = await changesets.undo(transaction, owner, changeset_id, change_ids=change_ids)
+        changeset = await read_changeset(transaction, owner, changeset_id)
+        if changeset.state == "undone":
+            await wait_again(transaction, owner, changeset.details)
+        return len(undone)
 
     return await _act(database, scope, "undo_changeset", changeset_id, work)
 
@@ -138,14 +143,14 @@ async def set_policy(
     return await read_policies(database, scope)
 
 
-def check_ids(change_ids: Iterable[UUID | str] | None) -> list[UUID] | None:
-    """Ids of changes; None means all."""
-    if change_ids is None:
+def check_ids(given: Iterable[UUID | str] | None, field: str = "change_ids") -> list[UUID] | None:
+    """Ids of changes or memories; None means all."""
+    if given is None:
         return None
-    if isinstance(change_ids, str | bytes) or not isinstance(change_ids, Iterable):
-        raise InvalidInputError("change_ids must be a list of ids, or None for all.")
-    given = list(islice(change_ids, changesets.CHANGES_MAX + 1))
-    return list(dict.fromkeys(check_id("change_ids", each) for each in given))
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidInputError(f"{field} must be a list of ids, or None for all.")
+    ids = list(islice(given, changesets.CHANGES_MAX + 1))
+    return list(dict.fromkeys(check_id(field, each) for each in ids))
 
 
 async def _act(

@@ -34,7 +34,7 @@ def mount_dashboard(server_app: ServerApp) -> None:
     routes = server_app.app.router.routes
     browser_sessions = BrowserSessions(server_app.authenticator)
     routes.append(Route(f"{STATIC}/{{name}}", serve_static))
-    routes.extend(sign_in_routes(browser_sessions))
+    routes.extend(sign_in_routes(browser_sessions, server_app.authenticator))
     for page in PAGES:
         for view in page.views:
             endpoint = _endpoint(page, view, server_app, browser_sessions)
@@ -75,10 +75,20 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
         return render(visit, PAGES, Shown("no_owner.html", {"page": page}))
     answer = await view.run(visit)
     if isinstance(answer, Shown):
+        await _read_badges(visit)
         return render(visit, PAGES, answer)
     if isinstance(answer, Redirected):
         return redirect(answer, secure=came_over_https(visit.request))
     return answer
+
+
+async def _read_badges(visit: Visit) -> None:
+    """Read the texts of the navigation, which only a whole page has."""
+    if visit.fragment or not visit.owner:
+        return
+    for page in PAGES:
+        if page.badge is not None and visit.may(page.call):
+            visit.badges[page.name] = await page.badge(visit)
 
 
 def _front(browser_sessions: BrowserSessions) -> Endpoint:

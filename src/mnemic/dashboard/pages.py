@@ -67,6 +67,8 @@ class Page:
     icon: str
     views: tuple[View, ...]
     key: str = ""
+    badge: Callable[[Visit], Awaitable[str]] | None = None
+    """Gives the text beside the page in the navigation, such as how much waits."""
     needs_owner: bool = False
     """Whether it shows one owner: without one, the visitor first sees how to create memories."""
 

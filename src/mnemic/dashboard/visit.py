@@ -33,6 +33,7 @@ class Visit:
 
     `memory` obeys the key: it makes only the calls that the key may make over HTTP. It is scoped to `owner`,
     the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from.
+    `tenant_memory` is the same without that scope, for pages of the whole tenant.
     """
 
     request: Request
@@ -40,9 +41,12 @@ class Visit:
     browser_sessions: BrowserSessions
     found: AuthenticatedSession
     memory: AsyncMemory
+    tenant_memory: AsyncMemory
     owner: str = ""
     owners: list[str] = field(default_factory=list)
     page: str = ""
+    badges: dict[str, str] = field(default_factory=dict)
+    """Texts beside pages in the navigation, by the names of the pages."""
 
     @property
     def key(self) -> ApiKey:
@@ -93,7 +97,7 @@ async def visit_of(request: Request, server: ServerApp, browser_sessions: Browse
     memory = await server.authenticator.guarded_memory_of(
         found, request.state.request_id, action=ACTION, audits_from="write"
     )
-    visit = Visit(request, server, browser_sessions, found, memory)
+    visit = Visit(request, server, browser_sessions, found, memory, memory)
     named = visit.query.text("owner")
     authorise(found.key, WHO_AM_I_ROUTE, [named])
     if found.key.owner is not None:

@@ -59,6 +59,15 @@ _COSINES = sql.SQL(
     "   WHERE stored.tenant_id = %(tenant_id)s AND stored.memory_id = given.memory_id LIMIT 1"
     " ) AS found"
 )
+_VECTORS = sql.SQL(
+    "SELECT stored.memory_id, halfvec_send(stored.embedding) AS embedding"
+    " FROM unnest(%(ids)s::uuid[]) WITH ORDINALITY AS given (memory_id, place)"
+    " JOIN vectors.{table} AS stored"
+    "   ON stored.tenant_id = %(tenant_id)s AND stored.memory_id = given.memory_id"
+    " ORDER BY given.place"
+)
+# pgvector's binary format: the number of dimensions and an unused number, two bytes each, then the elements.
+_VECTOR_HEAD_BYTES = 4
 STATEMENTS_CACHED_MAX = 64
 
 
@@ -147,6 +156,20 @@ async def cosines_of(
         )
         (row,) = await cursor.fetchall()
     return dict(zip(row["memory_ids"] or (), row["cosines"] or (), strict=True))
+
+
+async def vectors_of(
+    transaction: Transaction, table: VectorTable, ids: Sequence[UUID]
+) -> tuple[list[UUID], Vectors]:
+    """The vectors of memories, in the order of the ids, and the ids; memories without one are left out."""
+    parameters = {"tenant_id": transaction.tenant.id, "ids": list(ids)}
+    async with transaction.connection.cursor(binary=True) as cursor:
+        statement = _VECTORS.format(table=sql.Identifier(table.name))
+        await cursor.execute(statement, parameters, prepare=False)
+        rows = await cursor.fetchall()
+    element = np.dtype([("head", f"V{_VECTOR_HEAD_BYTES}"), ("vector", ">f2", (table.dimensions,))])
+    found = np.frombuffer(b"".join(row["embedding"] for row in rows), dtype=element)
+    return [row["memory_id"] for row in rows], found["vector"].astype(np.float32)
 
 
 def table_name_of(model: str) -> str:

@@ -16,13 +16,15 @@ from typing import Any
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import NotFoundError
-from mnemic.types.event import Event
+from mnemic.types.event import POSITION_MAX, Event, EventOrder
 from mnemic.types.page import check_limit
 
 PAGE_EVENTS = 100
 PAGE_POSITIONS = 5_000
 SEQUENCE_MAX = 1_000
 DROP_MAX = 10_000
+NEWEST_MAX_ROUNDS = 10
+"""How often a list of the newest events assigns positions first; after a large import some have none yet."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +93,43 @@ def check_kept(after: int, dropped_position: int) -> None:
 
 
 async def list_events(
-    database: TenantDatabase, event_filter: EventFilter, *, after: int | None, limit: int
+    database: TenantDatabase,
+    event_filter: EventFilter,
+    *,
+    after: int | None,
+    before: int | None,
+    order: EventOrder,
+    limit: int,
 ) -> list[Event]:
-    """Events after a position, oldest first; without a position from the oldest one kept."""
-    name = "events.list" if event_filter.owner is None else "events.list_of_owner"
-    parameters = {**event_filter.parameters, "after": after or 0, "limit": check_limit(limit)}
+    """Events between two positions: from the oldest one kept on, or from the newest one back."""
+    parameters = {
+        **event_filter.parameters,
+        "after": after or 0,
+        "before": POSITION_MAX + 1 if before is None else before,
+        "limit": check_limit(limit),
+    }
     async with database.transaction() as transaction:
-        await sequence(transaction)
-        rows = await transaction.rows(name, parameters)
+        await _sequence_for(transaction, order)
+        rows = await transaction.rows(_list_query(event_filter, order), parameters)
         # After reading, so that events dropped in between raise an error and are not skipped silently.
         if after is not None:
             check_kept(after, (await bounds(transaction)).dropped)
     return [as_event(row) for row in rows]
+
+
+async def _sequence_for(transaction: Transaction, order: EventOrder) -> None:
+    """Assign positions to the next events; for the newest ones to all, unless there are very many."""
+    rounds = NEWEST_MAX_ROUNDS if order == "newest" else 1
+    while rounds and await sequence(transaction) == SEQUENCE_MAX:
+        rounds -= 1
+
+
+def _list_query(event_filter: EventFilter, order: EventOrder) -> str:
+    if order == "oldest":
+        return "events.list" if event_filter.owner is None else "events.list_of_owner"
+    if event_filter.owner is not None:
+        return "events.newest_of_owner"
+    return "events.newest" if event_filter.types is None else "events.newest_of_types"
 
 
 @dataclass(frozen=True)

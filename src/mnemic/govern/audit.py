@@ -26,18 +26,18 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.db.pagination import newest_first
 from mnemic.errors import MnemicError
-from mnemic.types.checks import check_text, check_window
+from mnemic.types.checks import check_choice, check_text, check_window
 from mnemic.types.identity import new_id
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope, check_name
-from mnemic.types.traces import AuditRecord, Phase
+from mnemic.types.traces import ActOutcome, AuditedOperation, AuditRecord, Phase
 
 TARGET_MAX_CHARACTERS = 1024
 ERROR_MAX_CHARACTERS = 1024
@@ -186,6 +186,31 @@ async def list_acts(
     }
     rows = await newest_first(database, "audit", parameters, before=before, limit=limit)
     return [AuditRecord(**row) for row in rows]
+
+
+async def list_operations(
+    database: TenantDatabase,
+    scope: Scope,
+    *,
+    action: str | None,
+    outcome: ActOutcome | None,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    before: UUID | str | None,
+    limit: int,
+) -> list[AuditedOperation]:
+    """Intents with their outcomes, newest first: those of the scope's owner, or all if it has none."""
+    wanted = check_choice("outcome", outcome, get_args(ActOutcome)) if outcome is not None else None
+    parameters = {
+        "owner": scope.owner,
+        "action": check_name("action", action) if action is not None else None,
+        "outcome": wanted,
+        "only_unfinished": wanted == "unfinished",
+        **check_window(since, until),
+    }
+    queries = "acts" if wanted in (None, "unfinished") else "ended_acts"
+    rows = await newest_first(database, queries, parameters, before=before, limit=limit)
+    return [AuditedOperation(**row) for row in rows]
 
 
 async def unfinished_acts(database: TenantDatabase, scope: Scope, *, limit: int) -> list[AuditRecord]:

@@ -97,6 +97,7 @@ async def revoke(database: TenantDatabase, scope: Scope, key_id: UUID | str) -> 
     ):
         # 0 if another call revoked it in the meantime.
         act.outcome(revoked_count=await transaction.execute("keys.revoke", parameters))
+        await transaction.execute("sessions.end_of_key", {"key_id": key.key_id})
         revoked = await _get(transaction, parameters)
         await act.commit_with(transaction)
     return revoked
@@ -160,7 +161,7 @@ def _one_key(scope: Scope, key_id: UUID | str) -> dict[str, Any]:
 
 
 def _listed(row: Row) -> Row:
-    return {field: row[field] for field in ApiKey.__dataclass_fields__}
+    return {field: row[field] for field in ApiKey.__dataclass_fields__ if field in row}
 
 
 def _digest(secret: str) -> bytes:

@@ -24,8 +24,8 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object, as_jsonb_objects
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.types.checks import check_choice, check_id, check_time
-from mnemic.types.job import JOB_STATES, Job, JobAttempt, JobError, JobProgress
+from mnemic.types.checks import check_choice, check_id, check_time, check_window
+from mnemic.types.job import JOB_STATES, Job, JobAttempt, JobCount, JobError, JobProgress
 from mnemic.types.page import check_limit
 from mnemic.types.scope import check_name
 
@@ -36,6 +36,10 @@ ATTEMPTS_MAX = 100
 ENQUEUE_MANY_MAX = 10_000
 """Maximum jobs in one call of `enqueue_many`."""
 DEFAULT_ATTEMPTS = 5
+REPLAY_MAX = 10_000
+"""Maximum jobs in one call of `replay_dead`."""
+COUNTED_MAX = 10_000
+"""Jobs of one state that are counted, so that counting stays fast."""
 
 _TYPE = re.compile(r"[a-z0-9][a-z0-9_.:-]{0,127}")
 
@@ -122,9 +126,7 @@ async def list_jobs(
 ) -> list[Job]:
     """Jobs, the newest first; `before` is the id of the last one on the page before."""
     parameters = {
-        "state": check_choice("state", filter.state, JOB_STATES) if filter.state is not None else None,
-        "type": check_type(filter.type) if filter.type is not None else None,
-        "owner": check_name("owner", filter.owner) if filter.owner is not None else None,
+        **_checked_filter(filter),
         "before": check_id("before", before) if before is not None else None,
         "limit": check_limit(limit),
     }
@@ -155,9 +157,34 @@ async def replay_job(database: TenantDatabase, job_id: UUID | str) -> Job:
     async with database.transaction() as transaction:
         row = await transaction.one("queued_jobs.replay", parameters)
     job = await get_job(database, job_id)
-    if not row["replayed"]:
+    if not row["replayed_count"]:
         raise ConflictError(f"The job {job_id} is {job.state}; only dead jobs are replayed.")
     return job
+
+
+async def replay_dead_jobs(
+    database: TenantDatabase,
+    filter: JobFilter,
+    *,
+    since: datetime | str | None,
+    until: datetime | str | None,
+    limit: int,
+) -> int:
+    """Let the oldest dead jobs that match run again, in one statement; returns how many."""
+    parameters = {
+        **_checked_filter(filter),
+        **check_window(since, until),
+        "limit": check_whole("limit", limit, 1, REPLAY_MAX),
+    }
+    async with database.transaction() as transaction:
+        return int((await transaction.one("queued_jobs.replay_dead", parameters))["replayed_count"])
+
+
+async def count_jobs(database: TenantDatabase) -> list[JobCount]:
+    """Jobs by state and type; at most `COUNTED_MAX` of each state are counted."""
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("queued_jobs.counts", {"most": COUNTED_MAX})
+    return [JobCount(**row) for row in rows]
 
 
 def check_type(value: object) -> str:
@@ -182,6 +209,14 @@ def _attempt_from(row: Row) -> JobAttempt:
 
 def _error_from(value: Mapping[str, str] | None) -> JobError | None:
     return JobError(**value) if value is not None else None
+
+
+def _checked_filter(filter: JobFilter) -> dict[str, str | None]:
+    return {
+        "state": check_choice("state", filter.state, JOB_STATES) if filter.state is not None else None,
+        "type": check_type(filter.type) if filter.type is not None else None,
+        "owner": check_name("owner", filter.owner) if filter.owner is not None else None,
+    }
 
 
 def _common(

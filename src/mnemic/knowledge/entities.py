@@ -8,6 +8,7 @@ entity.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.db.pagination import newest_first
-from mnemic.errors import InvalidInputError
+from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.knowledge.mentions import link_entities, link_new_names
 from mnemic.knowledge.references import (
     Reference,
@@ -27,8 +28,9 @@ from mnemic.knowledge.references import (
     resolve,
 )
 from mnemic.text_analysis.name_matching import first_word
-from mnemic.types.checks import check_id, check_share
+from mnemic.types.checks import check_flag, check_id, check_share, check_time
 from mnemic.types.entity import Entity, EntityFact, EntityReference
+from mnemic.types.memory import MemoryRecord
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope, check_name
 
@@ -108,12 +110,25 @@ async def ensure_entity(transaction: Transaction, scope: Scope, category: str, n
 
 
 async def get_entity(
-    database: TenantDatabase, scope: Scope, entity: EntityReference, name: str | None = None
+    database: TenantDatabase,
+    scope: Scope,
+    entity: EntityReference,
+    name: str | None = None,
+    *,
+    as_of: datetime | str | None = None,
 ) -> Entity:
-    """One entity; NotFoundError if the owner has no such entity."""
+    """One entity, now or as it was known at a moment; NotFoundError if the owner has no such entity."""
     owner, reference = scope.require_owner(), check_reference("entity", entity, name)
+    moment = check_time("as_of", as_of) if as_of is not None else None
     async with database.transaction() as transaction:
-        return await read_entity(transaction, owner, await resolve(transaction, owner, reference))
+        entity_id = await resolve(transaction, owner, reference)
+        if moment is None:
+            return await read_entity(transaction, owner, entity_id)
+        wanted = {"owner": owner, "entity_id": entity_id, "as_of": moment}
+        row = await transaction.first("entities.read_as_of", wanted)
+    if row is None:
+        raise NotFoundError(f"At {moment:%Y-%m-%d %H:%M} UTC this owner had no entity {reference}.")
+    return Entity.from_row(row)
 
 
 async def find_entities(
@@ -130,20 +145,6 @@ async def find_entities(
     async with database.transaction() as transaction:
         found = await transaction.rows("entities.find", parameters)
         return await read_entities(transaction, owner, [row["entity_id"] for row in found])
-
-
-async def list_entities(
-    database: TenantDatabase, scope: Scope, *, category: str | None, before: UUID | str | None, limit: int
-) -> list[Entity]:
-    """Entities, newest first."""
-    parameters = {
-        "owner": scope.require_owner(),
-        "category": check_category(category) if category is not None else None,
-        "before": check_id("before", before) if before is not None else None,
-        "limit": check_limit(limit),
-    }
-    async with database.transaction() as transaction:
-        return [Entity.from_row(row) for row in await transaction.rows("entities.list", parameters)]
 
 
 async def read_fact_history(
@@ -179,6 +180,29 @@ async def list_mentions(
     }
     async with database.transaction() as transaction:
         return [row["memory_id"] for row in await transaction.rows("mentions.memories_of", parameters)]
+
+
+async def list_mentioning(
+    database: TenantDatabase,
+    scope: Scope,
+    entity: EntityReference,
+    *,
+    include_forgotten: bool,
+    before: UUID | str | None,
+    limit: int,
+) -> list[MemoryRecord]:
+    """The memories that mention an entity, newest first."""
+    found = await get_entity(database, scope, entity)
+    parameters = {
+        "owner": found.owner,
+        "entity_id": found.entity_id,
+        "include_forgotten": check_flag("include_forgotten", include_forgotten),
+        "before": check_id("before", before) if before is not None else None,
+        "limit": check_limit(limit),
+    }
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("mentions.records_of", parameters)
+    return [MemoryRecord.from_row(row) for row in rows]
 
 
 async def list_mentioned(

@@ -1,11 +1,15 @@
 """Relations between entities, and walks through their graph."""
 
 from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError
+from mnemic.knowledge.entity_lists import EntityFilter
 from mnemic.knowledge.mentions import link_entities
 from mnemic.knowledge.references import check_origin, check_reference, lock_evidence, not_found, resolve
+from mnemic.types.checks import check_time
 from mnemic.types.entity import EntityGraph, EntityNode, EntityReference, EntityRelation
 from mnemic.types.scope import Scope, check_name
 
@@ -83,30 +87,69 @@ async def read_graph(
     depth: int,
     limit: int,
     kinds: Sequence[str] | None,
+    as_of: datetime | str | None,
 ) -> EntityGraph:
     """The entities within `depth` relations of an entity, in either direction, nearest first."""
     owner, reference = scope.require_owner(), check_reference("start", start)
     parameters = {
         "depth": _check_bound("depth", depth, GRAPH_DEPTH_MAX),
         "limit": _check_bound("limit", limit, GRAPH_NODES_MAX),
-        "kinds": _check_kinds(kinds),
         "edges_max": GRAPH_STEP_RELATIONS_MAX,
-        "relations_max": GRAPH_RELATIONS_MAX + 1,
-        "owner": owner,
+        **_check_relations(owner, kinds, as_of),
     }
     async with database.transaction() as transaction:
         start_id = await resolve(transaction, owner, reference)
         reached = await transaction.rows("entity_relations.walk", {**parameters, "start_id": start_id})
         if not reached:
             raise not_found(reference)
-        between = {**parameters, "entity_ids": [row["entity_id"] for row in reached]}
-        relations = await transaction.rows("entity_relations.between", between)
-    cuts = [row.pop("is_cut") for row in reached]
+        cuts = [row.pop("is_cut") for row in reached]
+        nodes = [EntityNode(**row) for row in reached]
+        return await _graph_of(transaction, nodes, parameters, is_complete=not any(cuts))
+
+
+async def read_top_graph(
+    database: TenantDatabase,
+    scope: Scope,
+    *,
+    category: str | None,
+    limit: int,
+    kinds: Sequence[str] | None,
+    as_of: datetime | str | None,
+) -> EntityGraph:
+    """The most salient entities, and the relations between them."""
+    owner = scope.require_owner()
+    parameters = {
+        **EntityFilter(category=category).parameters(owner),
+        "limit": _check_bound("limit", limit, GRAPH_NODES_MAX) + 1,
+        **_check_relations(owner, kinds, as_of),
+    }
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("entities.most_salient", parameters)
+        nodes = [EntityNode(**row, depth=0) for row in rows[:limit]]
+        return await _graph_of(transaction, nodes, parameters, is_complete=len(rows) <= limit)
+
+
+async def _graph_of(
+    transaction: Transaction, nodes: Sequence[EntityNode], parameters: dict[str, Any], *, is_complete: bool
+) -> EntityGraph:
+    """A graph of these nodes; it is not complete if they have more relations than a graph may have."""
+    between = {**parameters, "entity_ids": [node.entity_id for node in nodes]}
+    relations = await transaction.rows("entity_relations.between", between)
     return EntityGraph(
-        tuple(EntityNode(**row) for row in reached),
+        tuple(nodes),
         tuple(EntityRelation(**row) for row in relations[:GRAPH_RELATIONS_MAX]),
-        is_complete=len(relations) <= GRAPH_RELATIONS_MAX and not any(cuts),
+        is_complete=is_complete and len(relations) <= GRAPH_RELATIONS_MAX,
     )
+
+
+def _check_relations(owner: str, kinds: Sequence[str] | None, as_of: datetime | str | None) -> dict[str, Any]:
+    """Which relations a graph shows, as parameters of its queries."""
+    return {
+        "owner": owner,
+        "kinds": _check_kinds(kinds),
+        "as_of": check_time("as_of", as_of) if as_of is not None else None,
+        "relations_max": GRAPH_RELATIONS_MAX + 1,
+    }
 
 
 def _check_bound(field: str, value: object, most: int) -> int:

@@ -1,5 +1,7 @@
 """Maintenance jobs, each once a day for every tenant unless its schedules say otherwise.
 
+Counts of owners are made once an hour.
+
 All may run at any time, twice or not at all: they find the work that is due, and do it in batches that commit
 one by one. `maintenance.prune` and `maintenance.log_days` also concern rows of all tenants; the first run of
 a day leaves little for the other tenants' runs.
@@ -11,6 +13,7 @@ from typing import Any
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests, spend
+from mnemic.govern.owner_counts import COUNT_EVERY_S, count_changed
 from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.maintenance import series
 from mnemic.maintenance.archiving import archive
@@ -104,6 +107,11 @@ async def refresh_snapshots(database: TenantDatabase) -> None:
         await transaction.execute("housekeeping.take_snapshots", {"tenant_id": database.tenant.id})
 
 
+async def count_owners(core: Core, job: RunningJob) -> JsonValue:
+    """`maintenance.owner_counts`: count what owners hold that changed since they were counted."""
+    return {"owner_count": await count_changed(core.storage.tenant_database)}
+
+
 async def _in_batches(database: TenantDatabase, name: str, parameters: dict[str, Any]) -> int:
     """Run an UPDATE of a bounded number of rows until none is left; returns how many rows."""
 
@@ -126,6 +134,9 @@ JOBS = JobTable(
     (
         JobType("maintenance.cleanup", clean_up, DefaultSchedule("cleanup")),
         JobType("maintenance.log_days", rotate_log_partitions, DefaultSchedule("log days")),
+        JobType(
+            "maintenance.owner_counts", count_owners, DefaultSchedule("owner counts", every_s=COUNT_EVERY_S)
+        ),
         JobType("maintenance.prune", prune, DefaultSchedule("pruning")),
         JobType("maintenance.snapshots", save_snapshots, DefaultSchedule("snapshots")),
     )

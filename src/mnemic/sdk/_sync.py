@@ -41,6 +41,7 @@ from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.channels import AsyncChannels
+from mnemic.sdk.groups.cleanup import AsyncCleanup
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -68,8 +69,17 @@ from mnemic.sdk.groups.webhooks import AsyncWebhooks
 from mnemic.sdk.groups.working import AsyncWorking
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.portal import Facade
+from mnemic.types.attention import Concern
 from mnemic.types.branch import BranchReceipt, Channel, Merge, MergeChoice
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
+from mnemic.types.cleanup import (
+    SALIENCE_BELOW,
+    UNUSED_DAYS,
+    CleanupCount,
+    CleanupKind,
+    CleanupPage,
+    CleanupRun,
+)
 from mnemic.types.consolidated import Consolidated
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
 from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
@@ -80,19 +90,22 @@ from mnemic.types.entity import (
     Entity,
     EntityFact,
     EntityGraph,
+    EntityOrder,
     EntityReference,
     EntityRelation,
+    EntityTotals,
     Triple,
 )
 from mnemic.types.event import (
     Event,
     EventConsumer,
+    EventOrder,
     EventReading,
     EventType,
 )
 from mnemic.types.feedback import Feedback
 from mnemic.types.goal import OPEN_GOAL_STATUSES, PRIORITY_DEFAULT, Goal, GoalField, GoalStatus
-from mnemic.types.job import Job, JobState
+from mnemic.types.job import Job, JobCount, JobState
 from mnemic.types.key import ApiKey, NewApiKey, Role
 from mnemic.types.memory import (
     Category,
@@ -105,12 +118,21 @@ from mnemic.types.memory import (
     Status,
 )
 from mnemic.types.memory_list import MemoryCount, MemoryFacets, MemoryOrder
+from mnemic.types.memory_map import MemoryMap
 from mnemic.types.overview import Overview, Snapshot
+from mnemic.types.owner_counts import OwnerCounts, OwnerOrder
 from mnemic.types.profile import Profile
 from mnemic.types.promotion import Promotion
 from mnemic.types.recalled import Include, Recalled, Technique
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.retained import Retained
+from mnemic.types.review import (
+    Resolution,
+    ReviewDecision,
+    ReviewKind,
+    ReviewPage,
+    Waiting,
+)
 from mnemic.types.schedule import Schedule
 from mnemic.types.scope import GLOBAL_CHANNEL
 from mnemic.types.series import Series
@@ -139,7 +161,7 @@ from mnemic.types.tiers import (
     Severity,
     StateDocument,
 )
-from mnemic.types.traces import AuditRecord, LoggedCall
+from mnemic.types.traces import ActOutcome, AuditedOperation, AuditRecord, LoggedCall
 from mnemic.types.webhook import NewWebhook, Webhook, WebhookDelivery
 from mnemic.types.why import Why
 from mnemic.types.working import Thought, WorkingMemory, WorkingValue
@@ -149,6 +171,7 @@ __all__ = [
     "Admin",
     "Audit",
     "Channels",
+    "Cleanup",
     "Conversations",
     "Curation",
     "Documents",
@@ -590,6 +613,11 @@ class Memory(Facade[AsyncMemory]):
         return Curation._view(self._portal, self._async.curation)
 
     @property
+    def cleanup(self) -> Cleanup:
+        """Memories that could be archived, with a dry run and undo."""
+        return Cleanup._view(self._portal, self._async.cleanup)
+
+    @property
     def keys(self) -> Keys:
         """API keys for a Mnemic server."""
         return Keys._view(self._portal, self._async.keys)
@@ -679,12 +707,20 @@ class Admin(Facade[AsyncAdmin]):
         """
         return self._portal.run(self._async.erase(owner, mode=mode))
 
+    def receipt(self, receipt_id: UUID | str) -> ErasureReceipt:
+        """Return the receipt of an erasure or archiving again, from the audit log."""
+        return self._portal.run(self._async.receipt(receipt_id))
+
+    def receipts(self, *, before: UUID | str | None = None, limit: int = 100) -> Sequence[ErasureReceipt]:
+        """Return receipts, newest first; `before` is the last `receipt_id` of the previous page."""
+        return self._portal.run(self._async.receipts(before=before, limit=limit))
+
     def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
         """Write all data of an owner to a file of JSON lines; returns the number of rows per table.
 
-        The export is recorded in the audit log.
+        Over HTTP, the file is written on the machine of the caller. The export is recorded in the audit log.
         """
         return self._portal.run(self._async.export(path, owner=owner, replace=replace))
 
@@ -733,6 +769,26 @@ class Admin(Facade[AsyncAdmin]):
         """Return the owners that have memories, by name; `after` is the last name of the previous page."""
         return self._portal.run(self._async.owners(after=after, limit=limit))
 
+    def owner_counts(
+        self, *, prefix: str = "", order: OwnerOrder = "name", after: str = "", limit: int = 100
+    ) -> Sequence[OwnerCounts]:
+        """Return the owners whose names start with `prefix`, with what each holds and its last activity.
+
+        `order` is by name, or by number of memories or last activity, highest first; `after` is the last
+        owner of the previous page. Counts are made every hour and have an age, `counted_at`; this call counts
+        owners of up to 1,000 memories again, if they changed.
+        """
+        return self._portal.run(
+            self._async.owner_counts(prefix=prefix, order=order, after=after, limit=limit)
+        )
+
+    def count_owners(self) -> int:
+        """Count now all owners that changed since they were counted; returns how many.
+
+        It takes most of a second for every 100,000 memories. A job does the same every hour.
+        """
+        return self._portal.run(self._async.count_owners())
+
     def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
         """Return the tenants of this database by name; `after` is the last name of the previous page.
 
@@ -752,9 +808,13 @@ class Admin(Facade[AsyncAdmin]):
         """
         return self._portal.run(self._async.delete_tenant(name))
 
-    def stats(self) -> TenantStats:
-        """Return how much data the tenant holds."""
-        return self._portal.run(self._async.stats())
+    def stats(self, *, exact: bool = True) -> TenantStats:
+        """Return how much data the tenant holds.
+
+        Counting takes most of a second for every 100,000 memories. `exact=False` adds up the counts of
+        `owner_counts` instead; `counted_at` is the age of the oldest one.
+        """
+        return self._portal.run(self._async.stats(exact=exact))
 
 
 class Audit(Facade[AsyncAudit]):
@@ -777,6 +837,34 @@ class Audit(Facade[AsyncAudit]):
         """Return intents and outcomes, newest first; `before` is the last `audit_id` of the previous page."""
         return self._portal.run(
             self._async.list(action=action, since=since, until=until, before=before, limit=limit, owner=owner)
+        )
+
+    def operations(
+        self,
+        *,
+        action: str | None = None,
+        outcome: ActOutcome | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[AuditedOperation]:
+        """Return operations with their outcomes, newest first; `before` is the last `audit_id` of a page.
+
+        With `outcome` "succeeded" or "failed" they are ordered and filtered by when they ended, otherwise by
+        when they began.
+        """
+        return self._portal.run(
+            self._async.operations(
+                action=action,
+                outcome=outcome,
+                since=since,
+                until=until,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
         )
 
     def unfinished(self, *, limit: int = 100, owner: str | None = None) -> Sequence[AuditRecord]:
@@ -846,6 +934,77 @@ class Channels(Facade[AsyncChannels]):
         name.
         """
         return self._portal.run(self._async.drop(channel, owner=owner))
+
+
+class Cleanup(Facade[AsyncCleanup]):
+    """Memories that could be archived: stale, expired, never recalled, or with links that lead to nothing.
+
+    Anchored memories, turns, documents, goals and memories of branches are left out. Nothing is deleted:
+    everything is archived through the change log, and `memory.curation.undo` brings it back.
+    """
+
+    def counts(self, *, refresh: bool = False, owner: str | None = None) -> Sequence[CleanupCount]:
+        """Return how many memories each kind finds, with the time of counting.
+
+        Counting reads all memories of the owner, at most 100,000 of each kind, so counts are stored;
+        `refresh=True` counts again.
+        """
+        return self._portal.run(self._async.counts(refresh=refresh, owner=owner))
+
+    def list(
+        self,
+        kind: CleanupKind,
+        *,
+        unused_days: int = UNUSED_DAYS,
+        salience_below: float = SALIENCE_BELOW,
+        after: str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> CleanupPage:
+        """Return memories that could be archived, oldest first in each category, with the reason.
+
+        `stale` ones were recalled, but not for `unused_days`, and their salience is below `salience_below`;
+        `never_recalled` ones were stored before that. `dead_links` name evidence that is gone, or were
+        replaced by a memory that is forgotten. `after` is `next_after` of the previous page.
+        """
+        return self._portal.run(
+            self._async.list(
+                kind,
+                unused_days=unused_days,
+                salience_below=salience_below,
+                after=after,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def archive(
+        self,
+        kind: CleanupKind,
+        *,
+        memory_ids: Sequence[UUID | str] | None = None,
+        unused_days: int = UNUSED_DAYS,
+        salience_below: float = SALIENCE_BELOW,
+        dry_run: bool = False,
+        owner: str | None = None,
+    ) -> CleanupRun:
+        """Archive the named memories, or all that qualify, at most 1,000, as one changeset.
+
+        With `dry_run=True` it only shows the changes. `memory.curation.undo` with the `changeset_id` takes
+        the whole run back. A named memory that does not qualify any more is left out and named. Of
+        `dead_links`, evidence that leads to nothing is removed, and the memory stays. The run is recorded in
+        the audit log.
+        """
+        return self._portal.run(
+            self._async.archive(
+                kind,
+                memory_ids=memory_ids,
+                unused_days=unused_days,
+                salience_below=salience_below,
+                dry_run=dry_run,
+                owner=owner,
+            )
+        )
 
 
 class Conversations(Facade[AsyncConversations]):
@@ -1034,6 +1193,62 @@ class Curation(Facade[AsyncCuration]):
         """
         return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
 
+    def waiting(self, *, owner: str | None = None) -> Waiting:
+        """Return how much waits for a decision: pairs, memories in quarantine, and proposed changes.
+
+        Each count stops at 500, so that the call stays cheap. It compares nothing.
+        """
+        return self._portal.run(self._async.waiting(owner=owner))
+
+    def pairs(
+        self, kind: ReviewKind, *, before: str | None = None, limit: int = 50, owner: str | None = None
+    ) -> ReviewPage:
+        """Return pairs that wait for a decision, newest first, with both memories.
+
+        `near_duplicate` pairs have similar vectors, in a `contradiction` the newer one gives another value of
+        the same, and memories in `quarantine` contradict an active one that is anchored or from a better
+        source. Turns and parts of longer texts are left out. Listing compares nothing: `uncompared_count`
+        memories were not compared yet. `before` is `next_before` of the previous page.
+        """
+        return self._portal.run(self._async.pairs(kind, before=before, limit=limit, owner=owner))
+
+    def resolve(
+        self,
+        kind: ReviewKind,
+        memory_id: UUID | str,
+        other_id: UUID | str | None = None,
+        *,
+        decision: ReviewDecision,
+        memory_version: int | None = None,
+        other_version: int | None = None,
+        owner: str | None = None,
+    ) -> Resolution:
+        """Decide about a pair: `keep_new`, `keep_old` or `keep_both`.
+
+        Of near duplicates, the other memory is merged into the kept one; of a contradiction, the older one is
+        superseded or the newer one archived; a memory in quarantine becomes active or is archived.
+        `memory_version` and `other_version` are the versions that were shown. ConflictError if somebody
+        decided or changed a memory meanwhile: then nothing changes. `undo` with the `changeset_id` of the
+        result, or `reopen` if it has none, takes the decision back. It is recorded in the audit log.
+        """
+        return self._portal.run(
+            self._async.resolve(
+                kind,
+                memory_id,
+                other_id,
+                decision=decision,
+                memory_version=memory_version,
+                other_version=other_version,
+                owner=owner,
+            )
+        )
+
+    def reopen(
+        self, kind: ReviewKind, memory_id: UUID | str, other_id: UUID | str, *, owner: str | None = None
+    ) -> None:
+        """Let a pair wait for a decision again that was decided by keeping both."""
+        self._portal.run(self._async.reopen(kind, memory_id, other_id, owner=owner))
+
     def policies(self, *, owner: str | None = None) -> dict[str, bool]:
         """Return, for each kind of proposal, whether it is applied without asking."""
         return self._portal.run(self._async.policies(owner=owner))
@@ -1214,9 +1429,19 @@ class Entities(Facade[AsyncEntities]):
             )
         )
 
-    def get(self, entity: EntityReference, name: str | None = None, *, owner: str | None = None) -> Entity:
-        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none."""
-        return self._portal.run(self._async.get(entity, name, owner=owner))
+    def get(
+        self,
+        entity: EntityReference,
+        name: str | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> Entity:
+        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none.
+
+        With `as_of`, it has the facts and aliases that it had at that moment; its salience is that of now.
+        """
+        return self._portal.run(self._async.get(entity, name, as_of=as_of, owner=owner))
 
     def find(
         self, name: str, *, category: str | None = None, limit: int = 100, owner: str | None = None
@@ -1227,13 +1452,38 @@ class Entities(Facade[AsyncEntities]):
     def list(
         self,
         *,
+        prefix: str | None = None,
         category: str | None = None,
+        order: EntityOrder = "newest",
+        with_counts: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Entity]:
-        """Return entities, newest first; `before` is the id of the last entity of the previous page."""
-        return self._portal.run(self._async.list(category=category, before=before, limit=limit, owner=owner))
+        """Return entities, newest first; `before` is the id of the last entity of the previous page.
+
+        `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
+        first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
+        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
+        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        """
+        return self._portal.run(
+            self._async.list(
+                prefix=prefix,
+                category=category,
+                order=order,
+                with_counts=with_counts,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def count(
+        self, *, prefix: str | None = None, category: str | None = None, owner: str | None = None
+    ) -> EntityTotals:
+        """Return how many entities `list` finds, in all and by category; counting stops at 10,000."""
+        return self._portal.run(self._async.count(prefix=prefix, category=category, owner=owner))
 
     def history(
         self,
@@ -1259,6 +1509,25 @@ class Entities(Facade[AsyncEntities]):
     ) -> Sequence[UUID]:
         """Return the ids of the memories that mention an entity, newest first."""
         return self._portal.run(self._async.mentions(entity, before=before, limit=limit, owner=owner))
+
+    def mentioning(
+        self,
+        entity: EntityReference,
+        *,
+        include_forgotten: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return the memories that mention an entity, newest first, whatever their status.
+
+        `mentions` returns only their ids, and those of forgotten memories, too.
+        """
+        return self._portal.run(
+            self._async.mentioning(
+                entity, include_forgotten=include_forgotten, before=before, limit=limit, owner=owner
+            )
+        )
 
     def mentioned(
         self, memory_id: UUID | str, *, limit: int = 100, owner: str | None = None
@@ -1328,14 +1597,32 @@ class Entities(Facade[AsyncEntities]):
         depth: int = 2,
         limit: int = 100,
         kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
         owner: str | None = None,
     ) -> EntityGraph:
         """Return the entities within `depth` relations of an entity, nearest first.
 
         `limit` bounds the number of entities, including the start. Relations are followed in both directions;
-        `kinds` restricts which ones.
+        `kinds` restricts which ones. With `as_of`, it follows the relations that were known at that moment,
+        also those that were removed since; entities that were deleted since are left out.
         """
-        return self._portal.run(self._async.graph(start, depth=depth, limit=limit, kinds=kinds, owner=owner))
+        return self._portal.run(
+            self._async.graph(start, depth=depth, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
+
+    def top_graph(
+        self,
+        *,
+        category: str | None = None,
+        limit: int = 50,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> EntityGraph:
+        """Return the most salient entities, and the relations between them, now or at the moment `as_of`."""
+        return self._portal.run(
+            self._async.top_graph(category=category, limit=limit, kinds=kinds, as_of=as_of, owner=owner)
+        )
 
 
 class Errors(Facade[AsyncErrors]):
@@ -1463,15 +1750,20 @@ class Events(Facade[AsyncEvents]):
         self,
         *,
         after: int | None = None,
+        before: int | None = None,
+        order: EventOrder = "oldest",
         limit: int = 100,
         types: Sequence[EventType] | None = None,
         owner: str | None = None,
     ) -> Sequence[Event]:
-        """Return events after a position, oldest first; without `after`, from the oldest that is kept.
+        """Return events after and before a position, oldest first or newest first.
 
-        NotFoundError if events after `after` are no longer kept.
+        The next page starts `after` the last position of the previous one, or `before` it if the newest come
+        first. NotFoundError if events after `after` are no longer kept.
         """
-        return self._portal.run(self._async.list(after=after, limit=limit, types=types, owner=owner))
+        return self._portal.run(
+            self._async.list(after=after, before=before, order=order, limit=limit, types=types, owner=owner)
+        )
 
     def consumers(self, *, after: str = "", limit: int = 100) -> Sequence[EventConsumer]:
         """Return the named consumers and how far behind they are; `after` is the last name of a page."""
@@ -1755,6 +2047,28 @@ class Jobs(Facade[AsyncJobs]):
     def replay(self, job_id: UUID | str) -> Job:
         """Run a dead job again, with its full number of attempts."""
         return self._portal.run(self._async.replay(job_id))
+
+    def replay_dead(
+        self,
+        *,
+        type: str | None = None,
+        owner: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int = 1000,
+    ) -> int:
+        """Run again all dead jobs that match, up to `limit` (at most 10,000); returns how many.
+
+        `since` and `until` are about the time when a job died. The oldest jobs come first: call it again if
+        it returns `limit`.
+        """
+        return self._portal.run(
+            self._async.replay_dead(type=type, owner=owner, since=since, until=until, limit=limit)
+        )
+
+    def counts(self) -> Sequence[JobCount]:
+        """Return how many jobs of each state and type there are, up to 10,000 of each state."""
+        return self._portal.run(self._async.counts())
 
     def wait(self, job_id: UUID | str, *, timeout_s: float = 60.0) -> Job:
         """Wait at most `timeout_s` until a job has ended; returns the job as it is then: see `has_ended`."""
@@ -2153,6 +2467,31 @@ class Memories(Facade[AsyncMemories]):
             self._async.decide_outdated(memory_id, newer_id, decision, reason=reason, owner=owner)
         )
 
+    def map(
+        self,
+        *,
+        categories: Sequence[Category] | None = None,
+        region: int | None = None,
+        limit: int = 1000,
+        owner: str | None = None,
+    ) -> MemoryMap:
+        """Return the map of the owner's memories: near each other if they mean similar things.
+
+        The job `memories.map` makes it once a day and when `make_map` asks for it, of at most 5,000 memories:
+        the newest, and the most salient of the others. `points` are the most salient of them, or of those
+        with these `categories` or in this `region`; memories that were forgotten since are left out.
+        """
+        return self._portal.run(
+            self._async.map(categories=categories, region=region, limit=limit, owner=owner)
+        )
+
+    def make_map(self, *, owner: str | None = None) -> MemoryMap:
+        """Ask for a new map of the owner's memories; returns the present one with the state of the job.
+
+        A worker makes it. If such a job is waiting already, this changes nothing.
+        """
+        return self._portal.run(self._async.make_map(owner=owner))
+
     def list(
         self,
         *,
@@ -2308,7 +2647,7 @@ class Memories(Facade[AsyncMemories]):
 class Metrics(Facade[AsyncMetrics]):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview`, `series` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; the other calls describe the tenant.
     """
 
     def record(
@@ -2354,6 +2693,14 @@ class Metrics(Facade[AsyncMetrics]):
     def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return self._portal.run(self._async.overview())
+
+    def attention(self) -> Sequence[Concern]:
+        """Return what wants the attention of a person, most urgent first: dead jobs, a full disk and so on.
+
+        An empty list means that all is well. Counts stop at 1,000, so that the call is cheap in large
+        tenants.
+        """
+        return self._portal.run(self._async.attention())
 
     def series(
         self,

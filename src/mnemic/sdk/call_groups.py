@@ -4,6 +4,7 @@ from mnemic.sdk.groups.actors import AsyncActors
 from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.channels import AsyncChannels
+from mnemic.sdk.groups.cleanup import AsyncCleanup
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -144,6 +145,11 @@ class CallGroups(CallGroup):
     def curation(self) -> AsyncCuration:
         """Proposals of the curator, and all changes that Mnemic made on its own behalf, with undo."""
         return AsyncCuration(self._backend, self._scope)
+
+    @property
+    def cleanup(self) -> AsyncCleanup:
+        """Memories that could be archived, with a dry run and undo."""
+        return AsyncCleanup(self._backend, self._scope)
 
     @property
     def keys(self) -> AsyncKeys:

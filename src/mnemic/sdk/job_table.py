@@ -5,6 +5,7 @@ from mnemic.curation import jobs as curation
 from mnemic.documents import jobs as documents
 from mnemic.embeddings import jobs as embeddings
 from mnemic.maintenance import jobs as maintenance
+from mnemic.memory_map import jobs as memory_map
 from mnemic.mind import jobs as mind
 from mnemic.promotion import jobs as promotion
 from mnemic.runtime.job_types import combine
@@ -16,6 +17,7 @@ JOBS = combine(
     documents.JOBS,
     embeddings.JOBS,
     maintenance.JOBS,
+    memory_map.JOBS,
     mind.JOBS,
     promotion.JOBS,
     webhooks.JOBS,

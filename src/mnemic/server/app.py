@@ -44,6 +44,8 @@ from mnemic.server.stream import ROUTE as STREAM
 from mnemic.server.stream import OpenStreams, stream_routes
 
 BATCHES: frozenset[Target] = frozenset({(ROUTES["retain_many"].method, ROUTES["retain_many"].path)})
+EXPORTS: frozenset[Target] = frozenset((route.method, route.path) for route in SURFACE if route.returns_file)
+"""They may take as long as a batch."""
 READING: frozenset[Target] = frozenset(
     (route.method, route.path) for route in SURFACE if route.role == "read"
 )
@@ -104,7 +106,7 @@ class _AsgiEndpoint:
 
 def _layers(authenticator: Authenticator, limits: ServerLimits) -> list[Middleware]:
     return [
-        Middleware(RequestContextMiddleware, limits=limits, batches=BATCHES, endless=ENDLESS),
+        Middleware(RequestContextMiddleware, limits=limits, batches=BATCHES | EXPORTS, endless=ENDLESS),
         Middleware(GZipMiddleware, minimum_size=COMPRESSED_MIN_BYTES, compresslevel=COMPRESSION_LEVEL),
         Middleware(AuthenticationMiddleware, authenticator=authenticator, endless=ENDLESS),
         Middleware(BodyMiddleware, limits=limits, batches=BATCHES),

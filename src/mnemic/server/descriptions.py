@@ -3,6 +3,8 @@
 import inspect
 from typing import Any
 
+from starlette.responses import Response
+
 from mnemic.sdk.http.connection import CHANNEL_HEADER, OWNER_HEADER, PROCESS_HEADER
 from mnemic.sdk.http.wire import JSON_MEDIA_TYPE, LINES_MEDIA_TYPE, Call, Parameter
 
@@ -58,6 +60,7 @@ EXAMPLES: dict[str, Any] = {
     "predicate": "lives in",
     "query": "Where does Alice live?",
     "reader": _ID,
+    "receipt_id": _ID,
     "reason": "It was wrong.",
     "role": "read",
     "source": "advisory_fee",
@@ -85,6 +88,11 @@ EXAMPLES_OF: dict[str, dict[str, Any]] = {
     "statements.set_attribute": {"attribute": "team", "is_single_valued": True},
     "statements.set_policy": {"policy": "flag_review"},
     "retain": {"tags": ["home"]},
+    "cleanup.archive": {"kind": "never_recalled", "dry_run": True},
+    "cleanup.list": {"kind": "never_recalled"},
+    "curation.pairs": {"kind": "near_duplicate"},
+    "curation.reopen": {"kind": "near_duplicate", "other_id": _ID},
+    "curation.resolve": {"kind": "near_duplicate", "other_id": _ID, "decision": "keep_new"},
     "curation.set_policy": {"kind": "archive"},
     "entities.relate": {"kind": "lives in"},
     "entities.unrelate": {"kind": "lives in"},
@@ -119,8 +127,18 @@ def describe_call(call: Call) -> dict[str, Any]:
         "summary": " ".join(summary.split()).rstrip("."),
         "description": " ".join(description.split()) or None,
         "openapi_extra": extra,
-        **({"status_code": 204} if call.returns_nothing else {"response_model": call.returns}),
+        **_response(call),
     }
+
+
+def _response(call: Call) -> dict[str, Any]:
+    """What a call returns: nothing, a file of JSON lines, or JSON."""
+    if call.returns_nothing:
+        return {"status_code": 204}
+    if call.route.returns_file:
+        content = {LINES_MEDIA_TYPE: {"schema": {"type": "string"}}}
+        return {"response_class": Response, "responses": {200: {"content": content, "description": "A file"}}}
+    return {"response_model": call.returns}
 
 
 def example(call: Call) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.server.authentication import AuthenticatedCaller, Require
 from mnemic.server.authorisation import authorise
 from mnemic.server.descriptions import describe_call
+from mnemic.server.exports import send_export
 from mnemic.server.openapi import ROLE
 from mnemic.types.whoami import WhoAmI
 
@@ -103,6 +104,8 @@ def _endpoint(call: Call, require: Require) -> Endpoint:
         path = {name: _decoded(name, text) for name, text in request.path_params.items()}
         arguments = call.arguments(path, request.query_params.multi_items(), body)
         memory = scoped_memory(caller, request.headers, call.route, arguments)
+        if call.route.returns_file:
+            return await send_export(lambda path: call.run(memory, arguments | {"path": path}))
         if not call.route.is_stream:
             keeps_nulls = call.keeps_nulls(request.query_params)
             return _answered(call, await call.run(memory, arguments), keeps_nulls=keeps_nulls)

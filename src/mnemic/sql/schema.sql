@@ -15,6 +15,25 @@ CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA pg_catalog;
 
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
 
+CREATE TYPE mnemic.memory_filter AS (
+	ids uuid[],
+	words text,
+	categories text[],
+	statuses text[],
+	tags text[],
+	sources text[],
+	roles text[],
+	names text[],
+	channel text,
+	conversation text,
+	since timestamp with time zone,
+	until timestamp with time zone,
+	min_confidence real,
+	never_recalled boolean,
+	include_forgotten boolean,
+	as_of timestamp with time zone
+);
+
 CREATE TYPE mnemic.recall_filter AS (
 	channels text[],
 	categories text[],
@@ -1659,6 +1678,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.is_listed(filter mnemic.memory_filter, category text, status text, tags text[], source text, role text, name text, conversation text, happened_at timestamp with time zone, confidence real, deleted_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((COALESCE((filter).include_forgotten, false) OR (deleted_at IS NULL)) AND (((filter).statuses IS NULL) OR (status = ANY ((filter).statuses))) AND (((filter).categories IS NULL) OR (category = ANY ((filter).categories))) AND (((filter).sources IS NULL) OR (source = ANY ((filter).sources))) AND (((filter).roles IS NULL) OR (role = ANY ((filter).roles))) AND (((filter).names IS NULL) OR (name = ANY ((filter).names))) AND (((filter).conversation IS NULL) OR (conversation = (filter).conversation)) AND (((filter).since IS NULL) OR (happened_at >= (filter).since)) AND (((filter).until IS NULL) OR (happened_at < (filter).until)) AND (((filter).min_confidence IS NULL) OR (confidence >= (filter).min_confidence)) AND (((filter).tags IS NULL) OR (tags @> (filter).tags)));
+
 CREATE FUNCTION mnemic.keep_version() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1939,6 +1962,112 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    few_max CONSTANT int := 2000;
+    viewed mnemic.recall_filter;
+    wanted tsquery := mnemic.list_words((filter).words);
+    -- What the text index can find; for names only a part of the condition.
+    indexed tsquery := wanted;
+    names_query tsquery;
+    reads_past boolean;
+    few uuid[] := (filter).ids;
+    before_at timestamptz;
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    IF (filter).channel IS NOT NULL THEN
+        viewed := mnemic.branch_filter(verified_tenant, wanted_owner, (filter).channel);
+    END IF;
+    reads_past := (filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL;
+    IF (filter).names IS NOT NULL THEN
+        SELECT CASE WHEN min(numnode(found.named)) > 0 THEN string_agg(format('(%s)', found.named), ' | ')::tsquery END
+        INTO names_query
+        FROM (SELECT plainto_tsquery('english', given) FROM unnest((filter).names) AS given) AS found (named);
+        indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
+    END IF;
+    IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
+        few := ARRAY(
+            SELECT found.memory_id
+            FROM (
+                SELECT now.memory_id
+                FROM state.memories AS now
+                WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope
+                  AND (indexed IS NULL OR now.words @@ indexed)
+                  -- An earlier version may have had other tags.
+                  AND ((filter).tags IS NULL OR reads_past OR now.tags @> (filter).tags)
+                  AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
+                UNION ALL
+                SELECT past.memory_id
+                FROM state.memory_versions AS past
+                WHERE reads_past
+                  AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ indexed
+                  AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
+            ) AS found
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) > few_max THEN
+            few := NULL;
+        END IF;
+    END IF;
+    IF ordering = 'newest' THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        WHERE before IS NULL OR found.memory_id < before
+        ORDER BY found.memory_id DESC
+        LIMIT most;
+    ELSIF ordering = 'oldest' THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        WHERE before IS NULL OR found.memory_id > before
+        ORDER BY found.memory_id
+        LIMIT most;
+    ELSIF ordering = 'happened' THEN
+        SELECT coalesce(at, created_at) INTO before_at
+        FROM state.memories
+        WHERE tenant_id = verified_tenant AND owner = wanted_owner AND memory_id = before;
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        WHERE before IS NULL OR (found.happened_at, found.memory_id) < (before_at, before)
+        ORDER BY found.happened_at DESC, found.memory_id DESC
+        LIMIT most;
+    ELSE
+        RAISE invalid_parameter_value USING MESSAGE = format('there is no order %L', ordering);
+    END IF;
+END
+$$;
+
+CREATE FUNCTION mnemic.list_words(words text) RETURNS tsquery
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    word text;
+    beginning text;
+    wanted tsquery := '';
+BEGIN
+    FOREACH word IN ARRAY regexp_split_to_array(btrim(words), '\s+') LOOP
+        beginning := regexp_replace(word, '[^[:alnum:]]', '', 'g');
+        IF word LIKE '%*' AND beginning <> '' THEN
+            wanted := wanted && to_tsquery('simple', beginning || ':*');
+        ELSE
+            wanted := wanted && plainto_tsquery('english', word);
+        END IF;
+    END LOOP;
+    RETURN wanted;
+END
+$$;
+
 CREATE FUNCTION mnemic.list_workers() RETURNS TABLE(worker text, types text[], beats bigint, silent_s double precision, started_at timestamp with time zone)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1952,6 +2081,54 @@ BEGIN
     FROM mnemic.workers
     ORDER BY workers.worker;
 END
+$$;
+
+CREATE FUNCTION mnemic.listed_memories(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, only_ids uuid[]) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT now.memory_id, coalesce(now.at, now.created_at)
+    FROM state.memories AS now
+    WHERE now.tenant_id = of_tenant AND now.owner = of_owner
+      AND CASE
+          WHEN (viewed).branch IS NOT NULL THEN now.channel = (viewed).branch OR now.channel = ANY((viewed).past_channels)
+          WHEN (filter).channel IS NULL THEN now.branch IS NULL
+          ELSE now.channel = (filter).channel
+      END
+      AND coalesce(now.recorded_at <= mnemic.known_at(viewed, now.channel, (filter).as_of), true)
+      AND ((viewed).branch IS NULL OR NOT mnemic.is_hidden(of_tenant, of_owner, now.memory_id, viewed, (filter).as_of))
+      AND (only_ids IS NULL OR now.memory_id = ANY(only_ids))
+      AND (wanted IS NULL OR now.words @@ wanted)
+      AND mnemic.is_listed(
+          filter, now.category, now.status, now.tags, now.source, now.role, now.name, now.conversation,
+          coalesce(now.at, now.created_at), now.confidence, now.deleted_at
+      )
+      AND (
+          NOT coalesce((filter).never_recalled, false)
+          OR NOT EXISTS (
+              SELECT FROM state.recall_counts AS counts
+              WHERE counts.tenant_id = of_tenant AND counts.memory_id = now.memory_id AND counts.retrieval_count > 0
+          )
+      )
+    UNION ALL
+    SELECT past.memory_id, coalesce(past.at, past.created_at)
+    FROM state.memory_versions AS past
+    WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
+      AND past.tenant_id = of_tenant AND past.owner = of_owner
+      AND CASE
+          WHEN (viewed).branch IS NOT NULL THEN past.channel = (viewed).branch OR past.channel = ANY((viewed).past_channels)
+          WHEN (filter).channel IS NULL THEN past.branch IS NULL
+          ELSE past.channel = (filter).channel
+      END
+      AND past.recorded_at <= mnemic.known_at(viewed, past.channel, (filter).as_of)
+      AND past.known_until > mnemic.known_at(viewed, past.channel, (filter).as_of)
+      AND ((viewed).branch IS NULL OR NOT mnemic.is_hidden(of_tenant, of_owner, past.memory_id, viewed, (filter).as_of))
+      AND (only_ids IS NULL OR past.memory_id = ANY(only_ids))
+      AND (wanted IS NULL OR past.words @@ wanted)
+      AND mnemic.is_listed(
+          filter, past.category, past.status, past.tags, past.source, past.role, past.name, past.conversation,
+          coalesce(past.at, past.created_at), past.confidence, past.deleted_at
+      )
+      AND (NOT coalesce((filter).never_recalled, false) OR past.retrieval_count = 0)
 $$;
 
 CREATE FUNCTION mnemic.lock_mentions(wanted_owner text) RETURNS boolean
@@ -3086,6 +3263,7 @@ CREATE TABLE state.outdated_memories (
     decision text DEFAULT 'found'::text NOT NULL,
     found_at timestamp with time zone DEFAULT now() NOT NULL,
     decided_at timestamp with time zone,
+    review_owner text,
     CONSTRAINT decided CHECK (((decision = 'found'::text) = (decided_at IS NULL))),
     CONSTRAINT no_self_loop CHECK ((older_id <> newer_id)),
     CONSTRAINT outdated_memories_attribute_check CHECK (((char_length(attribute) >= 1) AND (char_length(attribute) <= 64))),
@@ -3101,6 +3279,7 @@ ALTER TABLE ONLY state.outdated_memories ALTER COLUMN certainty SET STATISTICS 0
 ALTER TABLE ONLY state.outdated_memories ALTER COLUMN decision SET STATISTICS 0;
 ALTER TABLE ONLY state.outdated_memories ALTER COLUMN found_at SET STATISTICS 0;
 ALTER TABLE ONLY state.outdated_memories ALTER COLUMN decided_at SET STATISTICS 0;
+ALTER TABLE ONLY state.outdated_memories ALTER COLUMN review_owner SET STATISTICS 0;
 
 ALTER TABLE ONLY state.outdated_memories FORCE ROW LEVEL SECURITY;
 
@@ -3435,33 +3614,36 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.replay_job(replayed uuid) RETURNS boolean
+CREATE FUNCTION mnemic.replay_jobs(replayed uuid[]) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
-    dead queue.finished_jobs;
+    waiting bigint;
 BEGIN
-    DELETE FROM queue.finished_jobs
-    WHERE finished_jobs.tenant_id = verified_tenant AND finished_jobs.job_id = replayed
-      AND finished_jobs.state = 'dead'
-    RETURNING * INTO dead;
-    IF NOT FOUND THEN
-        RETURN false;
-    END IF;
-    IF dead.outcome IS NOT NULL THEN
+    WITH dead AS (
+        DELETE FROM queue.finished_jobs
+        WHERE finished_jobs.tenant_id = verified_tenant AND finished_jobs.job_id = ANY (replayed)
+          AND finished_jobs.state = 'dead'
+        RETURNING finished_jobs.*
+    ),
+    kept AS (
         INSERT INTO queue.attempts (tenant_id, job_id, claim, owner, outcome, error, worker, started_at, ended_at)
-        VALUES (dead.tenant_id, dead.job_id, dead.claims, dead.owner, dead.outcome, dead.error, dead.worker,
-            dead.started_at, dead.finished_at);
-    END IF;
+        SELECT
+            dead.tenant_id, dead.job_id, dead.claims, dead.owner, dead.outcome, dead.error, dead.worker,
+            dead.started_at, dead.finished_at
+        FROM dead WHERE dead.outcome IS NOT NULL
+    )
     INSERT INTO queue.jobs (
         tenant_id, job_id, owner, type, payload, priority, key, max_attempts, claims, progress, created_at
-    ) VALUES (
+    )
+    SELECT
         dead.tenant_id, dead.job_id, dead.owner, dead.type, dead.payload, dead.priority, dead.key, dead.max_attempts,
         dead.claims, dead.progress, dead.created_at
-    );
-    RETURN true;
+    FROM dead;
+    GET DIAGNOSTICS waiting = ROW_COUNT;
+    RETURN waiting;
 END
 $$;
 
@@ -3969,6 +4151,16 @@ BEGIN
     SELECT tenant_id, numbered + row_number() OVER (ORDER BY inbox_id), owner, type, subject, data, at
     FROM moving;
     GET DIAGNOSTICS moved = ROW_COUNT;
+    -- In the order of names, as mnemic's other writers of that table, to avoid deadlocks.
+    INSERT INTO traces.owner_counts AS noted (tenant_id, owner, last_activity_at, changed_position)
+    SELECT verified_tenant, events.owner, max(events.at), max(events."position")
+    FROM queue.events
+    WHERE events.tenant_id = verified_tenant AND events."position" > numbered
+    GROUP BY events.owner
+    ORDER BY events.owner COLLATE "C"
+    ON CONFLICT (tenant_id, owner) DO UPDATE
+    SET last_activity_at = greatest(noted.last_activity_at, EXCLUDED.last_activity_at),
+        changed_position = EXCLUDED.changed_position;
     UPDATE queue.event_logs SET last_position = numbered + moved WHERE tenant_id = verified_tenant;
     RETURN moved;
 END
@@ -4018,6 +4210,24 @@ BEGIN
     RETURN (SELECT used.model FROM vectors.tenant_models AS used WHERE used.tenant_id = tenant);
 END
 $_$;
+
+CREATE FUNCTION mnemic.set_review_owner() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    given CONSTANT jsonb := to_jsonb(NEW);
+BEGIN
+    SELECT CASE WHEN bool_and(memories.conversation IS NULL AND memories.whole_id IS NULL) THEN min(memories.owner) END
+    INTO NEW.review_owner
+    FROM state.memories
+    WHERE memories.tenant_id = NEW.tenant_id
+      AND memories.memory_id IN (
+          coalesce(given ->> 'memory_id', given ->> 'newer_id')::uuid, coalesce(given ->> 'like_id', given ->> 'older_id')::uuid
+      );
+    RETURN NEW;
+END
+$$;
 
 CREATE FUNCTION mnemic.settle_and_claim_jobs(holder text, outcomes jsonb, known_types text[], slots integer, after_tenant uuid, only_tenant uuid, signed text) RETURNS TABLE(tenant_id uuid, job_id uuid, owner text, type text, payload jsonb, attempt smallint, claim integer, progress jsonb)
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4860,7 +5070,11 @@ CREATE VIEW queue.all_jobs WITH (security_invoker='true') AS
     jobs.progress,
     jobs.cancel_requested,
     NULL::jsonb AS result,
-    NULL::jsonb AS error,
+    ( SELECT attempts.error
+           FROM queue.attempts
+          WHERE ((attempts.tenant_id = jobs.tenant_id) AND (attempts.job_id = jobs.job_id))
+          ORDER BY attempts.claim DESC
+         LIMIT 1) AS error,
     jobs.worker,
     jobs.started_at,
     jobs.created_at,
@@ -5923,6 +6137,70 @@ ALTER TABLE ONLY state.journal_events FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.journal_events IS 'Cycles of agents: what was evaluated, what was done, what comes next.';
 
+CREATE TABLE state.removed_relations (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    from_id uuid NOT NULL,
+    to_id uuid NOT NULL,
+    kind text NOT NULL,
+    confidence real NOT NULL,
+    provenance text NOT NULL,
+    memory_id uuid,
+    process text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    removed_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    CONSTRAINT removed_relations_confidence_check CHECK (((confidence >= (0)::double precision) AND (confidence <= (1)::double precision))),
+    CONSTRAINT removed_relations_kind_check CHECK (((char_length(kind) >= 1) AND (char_length(kind) <= 256))),
+    CONSTRAINT removed_relations_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT removed_relations_process_check CHECK (((char_length(process) >= 1) AND (char_length(process) <= 256))),
+    CONSTRAINT removed_relations_provenance_check CHECK ((provenance = ANY (ARRAY['measured'::text, 'reasoned'::text, 'witnessed'::text])))
+);
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN from_id SET STATISTICS 1;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN to_id SET STATISTICS 1;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN confidence SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN provenance SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN memory_id SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN process SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN updated_at SET STATISTICS 0;
+ALTER TABLE ONLY state.removed_relations ALTER COLUMN removed_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.removed_relations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.removed_relations IS 'Relations between entities that were removed.';
+
+CREATE VIEW state.known_relations WITH (security_invoker='true') AS
+ SELECT entity_relations.tenant_id,
+    entity_relations.owner,
+    entity_relations.from_id,
+    entity_relations.to_id,
+    entity_relations.kind,
+    entity_relations.confidence,
+    entity_relations.provenance,
+    entity_relations.memory_id,
+    entity_relations.process,
+    entity_relations.created_at,
+    entity_relations.updated_at,
+    'infinity'::timestamp with time zone AS removed_at
+   FROM state.entity_relations
+UNION ALL
+ SELECT removed_relations.tenant_id,
+    removed_relations.owner,
+    removed_relations.from_id,
+    removed_relations.to_id,
+    removed_relations.kind,
+    removed_relations.confidence,
+    removed_relations.provenance,
+    removed_relations.memory_id,
+    removed_relations.process,
+    removed_relations.created_at,
+    removed_relations.updated_at,
+    removed_relations.removed_at
+   FROM state.removed_relations;
+
 CREATE TABLE state.memory_changes (
     tenant_id uuid NOT NULL,
     change_id uuid DEFAULT mnemic.new_id() NOT NULL,
@@ -5944,7 +6222,7 @@ CREATE TABLE state.memory_changes (
     signals jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT memory_changes_evidence_check CHECK ((cardinality(evidence) <= 64)),
     CONSTRAINT memory_changes_fields_check CHECK ((jsonb_typeof(fields) = 'object'::text)),
-    CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text]))),
+    CONSTRAINT memory_changes_kind_check CHECK ((kind = ANY (ARRAY['add'::text, 'promote'::text, 'demote'::text, 'archive'::text, 'prune'::text, 'merge'::text, 'supersede'::text, 'quarantine'::text, 'restore'::text, 'move'::text, 'unlink'::text]))),
     CONSTRAINT memory_changes_position_check CHECK (("position" >= 0)),
     CONSTRAINT memory_changes_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 1024))),
     CONSTRAINT memory_changes_relationship_check CHECK ((relationship = ANY (ARRAY['supports'::text, 'contradicts'::text, 'supersedes'::text, 'refines'::text, 'co_occurs'::text, 'derived_from'::text]))),
@@ -6281,6 +6559,7 @@ CREATE TABLE state.near_duplicates (
     similarity real NOT NULL,
     decision text DEFAULT 'pending'::text NOT NULL,
     found_at timestamp with time zone DEFAULT now() NOT NULL,
+    review_owner text,
     CONSTRAINT near_duplicates_decision_check CHECK ((decision = ANY (ARRAY['pending'::text, 'distinct'::text, 'merged'::text]))),
     CONSTRAINT near_duplicates_similarity_check CHECK (((similarity >= (0)::double precision) AND (similarity <= (1)::double precision))),
     CONSTRAINT no_self_loop CHECK ((memory_id <> like_id))
@@ -6290,6 +6569,7 @@ ALTER TABLE ONLY state.near_duplicates ALTER COLUMN like_id SET STATISTICS 1;
 ALTER TABLE ONLY state.near_duplicates ALTER COLUMN similarity SET STATISTICS 0;
 ALTER TABLE ONLY state.near_duplicates ALTER COLUMN decision SET STATISTICS 0;
 ALTER TABLE ONLY state.near_duplicates ALTER COLUMN found_at SET STATISTICS 0;
+ALTER TABLE ONLY state.near_duplicates ALTER COLUMN review_owner SET STATISTICS 0;
 
 ALTER TABLE ONLY state.near_duplicates FORCE ROW LEVEL SECURITY;
 
@@ -6797,6 +7077,27 @@ ALTER TABLE ONLY traces.audit_log FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.audit_log IS 'Destructive actions: the intent before, the outcome after.';
 
+CREATE TABLE traces.cleanup_counts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    kind text NOT NULL,
+    memory_count integer NOT NULL,
+    is_complete boolean NOT NULL,
+    counted_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT cleanup_counts_kind_check CHECK ((kind = ANY (ARRAY['stale'::text, 'expired'::text, 'never_recalled'::text, 'dead_links'::text]))),
+    CONSTRAINT cleanup_counts_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT cleanup_counts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN is_complete SET STATISTICS 0;
+ALTER TABLE ONLY traces.cleanup_counts ALTER COLUMN counted_at SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.cleanup_counts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.cleanup_counts IS 'How many memories each kind of cleanup found when they were last counted.';
+
 CREATE VIEW traces.dead_xrefs WITH (security_invoker='true') AS
  SELECT 'relationship'::text AS kind,
     count(*) AS dead_count
@@ -6972,6 +7273,49 @@ ALTER TABLE ONLY traces.model_calls FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE traces.model_calls IS 'The spend ledger: calls of language models with tokens and price.';
 
+CREATE TABLE traces.owner_counts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL COLLATE pg_catalog."C",
+    last_activity_at timestamp with time zone NOT NULL,
+    changed_position bigint DEFAULT 0 NOT NULL,
+    counted_position bigint,
+    counted_at timestamp with time zone,
+    memory_count bigint DEFAULT 0 NOT NULL,
+    active_memory_count bigint DEFAULT 0 NOT NULL,
+    earlier_version_count bigint DEFAULT 0 NOT NULL,
+    conversation_count bigint DEFAULT 0 NOT NULL,
+    document_count bigint DEFAULT 0 NOT NULL,
+    entity_count bigint DEFAULT 0 NOT NULL,
+    text_bytes bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT counted_at_a_position CHECK (((counted_at IS NULL) = (counted_position IS NULL))),
+    CONSTRAINT owner_counts_active_memory_count_check CHECK ((active_memory_count >= 0)),
+    CONSTRAINT owner_counts_changed_position_check CHECK ((changed_position >= 0)),
+    CONSTRAINT owner_counts_conversation_count_check CHECK ((conversation_count >= 0)),
+    CONSTRAINT owner_counts_counted_position_check CHECK ((counted_position >= 0)),
+    CONSTRAINT owner_counts_document_count_check CHECK ((document_count >= 0)),
+    CONSTRAINT owner_counts_earlier_version_count_check CHECK ((earlier_version_count >= 0)),
+    CONSTRAINT owner_counts_entity_count_check CHECK ((entity_count >= 0)),
+    CONSTRAINT owner_counts_memory_count_check CHECK ((memory_count >= 0)),
+    CONSTRAINT owner_counts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT owner_counts_text_bytes_check CHECK ((text_bytes >= 0))
+);
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN last_activity_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN changed_position SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN counted_position SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN counted_at SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN active_memory_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN earlier_version_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN conversation_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN document_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN entity_count SET STATISTICS 0;
+ALTER TABLE ONLY traces.owner_counts ALTER COLUMN text_bytes SET STATISTICS 0;
+
+ALTER TABLE ONLY traces.owner_counts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE traces.owner_counts IS 'How much each owner holds, counted now and then.';
+
 CREATE TABLE traces.snapshots (
     tenant_id uuid NOT NULL,
     name text NOT NULL,
@@ -7049,6 +7393,60 @@ CREATE VIEW traces.tenant_summary WITH (security_invoker='true') AS
            FROM state.memories) counted;
 
 COMMENT ON VIEW traces.tenant_summary IS 'How much a tenant holds; one row.';
+
+CREATE TABLE vectors.map_regions (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    region integer NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    words text[] NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT map_regions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT map_regions_region_check CHECK ((region >= 0)),
+    CONSTRAINT map_regions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT map_regions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN memory_id SET STATISTICS 1;
+
+ALTER TABLE ONLY vectors.map_regions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.map_regions IS 'Regions of the maps of memories, with words that describe them.';
+
+CREATE TABLE vectors.memory_positions (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    model text NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    region integer NOT NULL,
+    place integer NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_positions_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT memory_positions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT memory_positions_place_check CHECK ((place >= 0)),
+    CONSTRAINT memory_positions_region_check CHECK ((region >= 0)),
+    CONSTRAINT memory_positions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT memory_positions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN place SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN made_at SET STATISTICS 0;
+
+ALTER TABLE ONLY vectors.memory_positions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.memory_positions IS 'Where memories are on the map of their owner.';
 
 CREATE TABLE vectors.owner_statistics (
     tenant_id uuid NOT NULL,
@@ -7326,6 +7724,9 @@ ALTER TABLE ONLY state.reference_documents
 ALTER TABLE ONLY state.rejected_statements
     ADD CONSTRAINT rejected_statements_pkey PRIMARY KEY (tenant_id, rejected_id);
 
+ALTER TABLE ONLY state.removed_relations
+    ADD CONSTRAINT removed_relations_pkey PRIMARY KEY (tenant_id, from_id, to_id, kind, removed_at);
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_pkey PRIMARY KEY (tenant_id, event_id);
 
@@ -7368,6 +7769,9 @@ ALTER TABLE ONLY state.working_items
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (tenant_id, audit_id);
 
+ALTER TABLE ONLY traces.cleanup_counts
+    ADD CONSTRAINT cleanup_counts_pkey PRIMARY KEY (tenant_id, owner, kind);
+
 ALTER TABLE ONLY traces.hourly_metrics
     ADD CONSTRAINT hourly_metrics_pkey PRIMARY KEY (tenant_id, hour, operation);
 
@@ -7377,8 +7781,17 @@ ALTER TABLE ONLY traces.memory_log
 ALTER TABLE ONLY traces.model_calls
     ADD CONSTRAINT model_calls_pkey PRIMARY KEY (tenant_id, call_id);
 
+ALTER TABLE ONLY traces.owner_counts
+    ADD CONSTRAINT owner_counts_pkey PRIMARY KEY (tenant_id, owner);
+
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
+
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_pkey PRIMARY KEY (tenant_id, owner, region);
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_pkey PRIMARY KEY (tenant_id, memory_id);
 
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_pkey PRIMARY KEY (tenant_id, owner);
@@ -7393,7 +7806,11 @@ CREATE INDEX attempts_age ON queue.attempts USING brin (ended_at);
 
 CREATE INDEX events_owner ON queue.events USING btree (tenant_id, owner, "position");
 
+CREATE INDEX events_type ON queue.events USING btree (tenant_id, type, "position");
+
 CREATE INDEX finished_jobs_age ON queue.finished_jobs USING brin (finished_at);
+
+CREATE INDEX finished_jobs_cancelled ON queue.finished_jobs USING btree (tenant_id, job_id) WHERE (state = 'cancelled'::text);
 
 CREATE INDEX finished_jobs_dead ON queue.finished_jobs USING btree (tenant_id, job_id) WHERE (state = 'dead'::text);
 
@@ -7433,6 +7850,8 @@ CREATE INDEX branch_tombstones_replacing ON state.branch_tombstones USING btree 
 
 CREATE INDEX changesets_newest ON state.changesets USING btree (tenant_id, owner, changeset_id DESC);
 
+CREATE INDEX changesets_staged ON state.changesets USING btree (tenant_id, owner, changeset_id) WHERE (state = 'staged'::text);
+
 CREATE INDEX channel_branches_of_parent ON state.channel_branches USING btree (tenant_id, owner, parent);
 
 CREATE INDEX conversations_recent ON state.conversations USING btree (tenant_id, owner, last_turn_at DESC);
@@ -7442,6 +7861,10 @@ CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant
 CREATE INDEX document_chunks_order ON state.document_chunks USING btree (tenant_id, document_id, chunk_index);
 
 CREATE INDEX dropped_group_grants_owner ON state.dropped_group_grants USING btree (tenant_id, owner);
+
+CREATE INDEX entities_by_name ON state.entities USING btree (tenant_id, owner, name_key text_pattern_ops, entity_id);
+
+CREATE INDEX entities_by_salience ON state.entities USING btree (tenant_id, owner, salience DESC, entity_id DESC);
 
 CREATE INDEX entities_category ON state.entities USING btree (tenant_id, owner, category, entity_id DESC);
 
@@ -7454,6 +7877,8 @@ CREATE UNIQUE INDEX entity_facts_living ON state.entity_facts USING btree (tenan
 CREATE INDEX entity_names_first_word ON state.entity_names USING btree (tenant_id, owner, first_word);
 
 CREATE INDEX entity_names_key ON state.entity_names USING btree (tenant_id, name_key, owner);
+
+CREATE INDEX entity_names_prefix ON state.entity_names USING btree (tenant_id, owner, name_key text_pattern_ops, entity_id) WHERE (name_key ~>=~ ''::text);
 
 CREATE INDEX entity_relations_evidence ON state.entity_relations USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
 
@@ -7493,11 +7918,15 @@ CREATE INDEX memories_browse ON state.memories USING btree (tenant_id, owner, ca
 
 CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner, branch) NULLS NOT DISTINCT WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
 
+CREATE INDEX memories_evidenced ON state.memories USING btree (tenant_id, owner, memory_id) WHERE ((evidence <> '{}'::text[]) AND (deleted_at IS NULL));
+
 CREATE INDEX memories_expiring ON state.memories USING btree (tenant_id, expires_at) WHERE ((expires_at IS NOT NULL) AND (status = ANY (ARRAY['active'::text, 'pending_review'::text])) AND (deleted_at IS NULL));
 
 CREATE UNIQUE INDEX memories_external ON state.memories USING btree (tenant_id, external_id, owner, branch) NULLS NOT DISTINCT WHERE ((external_id IS NOT NULL) AND (COALESCE(chunk_index, 0) = 0));
 
 CREATE INDEX memories_faint ON state.memories USING btree (tenant_id, memory_id) WHERE ((salience < (0.1)::double precision) AND (NOT anchored) AND (status = 'active'::text) AND (deleted_at IS NULL));
+
+CREATE INDEX memories_forgotten ON state.memories USING btree (tenant_id, owner, memory_id) WHERE (deleted_at IS NOT NULL);
 
 CREATE INDEX memories_happened ON state.memories USING btree (tenant_id, owner, COALESCE(at, created_at));
 ALTER INDEX state.memories_happened ALTER COLUMN 3 SET STATISTICS 0;
@@ -7508,6 +7937,8 @@ CREATE INDEX memories_metadata ON state.memories USING gin (mnemic.scope_key(ten
 ALTER INDEX state.memories_metadata ALTER COLUMN 1 SET STATISTICS 0;
 
 CREATE INDEX memories_of_branch ON state.memories USING btree (tenant_id, owner, branch, memory_id DESC) WHERE (branch IS NOT NULL);
+
+CREATE INDEX memories_pending_review ON state.memories USING btree (tenant_id, owner, memory_id) WHERE ((status = 'pending_review'::text) AND (deleted_at IS NULL));
 
 CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC);
 
@@ -7534,6 +7965,8 @@ CREATE INDEX memory_relationships_to ON state.memory_relationships USING btree (
 
 CREATE INDEX memory_versions_period ON state.memory_versions USING btree (tenant_id, owner, recorded_at, known_until);
 
+CREATE INDEX memory_versions_recent ON state.memory_versions USING btree (tenant_id, owner, memory_id DESC);
+
 CREATE INDEX memory_versions_words ON state.memory_versions USING gin (mnemic.scope_key(tenant_id, owner), words) WITH (gin_pending_list_limit='512');
 ALTER INDEX state.memory_versions_words ALTER COLUMN 1 SET STATISTICS 0;
 
@@ -7543,11 +7976,19 @@ CREATE INDEX near_duplicates_like ON state.near_duplicates USING btree (tenant_i
 
 CREATE INDEX near_duplicates_pending ON state.near_duplicates USING btree (tenant_id, found_at) WHERE (decision = 'pending'::text);
 
+CREATE INDEX near_duplicates_waiting ON state.near_duplicates USING btree (tenant_id, review_owner, memory_id, like_id) WHERE (decision = 'pending'::text);
+
 CREATE INDEX outdated_memories_newer ON state.outdated_memories USING btree (tenant_id, newer_id);
+
+CREATE INDEX outdated_memories_waiting ON state.outdated_memories USING btree (tenant_id, review_owner, newer_id, older_id) WHERE (decision = 'found'::text);
 
 CREATE INDEX promotions_newest ON state.promotions USING btree (tenant_id, owner, memory_id DESC);
 
 CREATE INDEX rejected_statements_of_memory ON state.rejected_statements USING btree (tenant_id, memory_id);
+
+CREATE INDEX removed_relations_evidence ON state.removed_relations USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
+
+CREATE INDEX removed_relations_to ON state.removed_relations USING btree (tenant_id, to_id, from_id);
 
 CREATE INDEX revenue_events_recent ON state.revenue_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
@@ -7579,9 +8020,15 @@ CREATE INDEX triples_subject ON state.triples USING btree (tenant_id, owner, sub
 
 CREATE INDEX working_items_expiry ON state.working_items USING btree (tenant_id, expires_at);
 
+CREATE INDEX audit_log_action ON traces.audit_log USING btree (tenant_id, action, at DESC, audit_id DESC);
+
 CREATE UNIQUE INDEX audit_log_outcome ON traces.audit_log USING btree (tenant_id, intent_id);
 
 CREATE INDEX audit_log_owner ON traces.audit_log USING btree (tenant_id, owner, at DESC, audit_id DESC);
+
+CREATE INDEX audit_log_phase ON traces.audit_log USING btree (tenant_id, phase, at DESC, audit_id DESC);
+
+CREATE INDEX audit_log_receipt ON traces.audit_log USING btree (tenant_id, target) WHERE ((action = ANY (ARRAY['erase_owner'::text, 'archive_owner'::text])) AND (phase = 'succeeded'::text));
 
 CREATE INDEX audit_log_recent ON traces.audit_log USING btree (tenant_id, at DESC, audit_id DESC);
 
@@ -7590,6 +8037,16 @@ CREATE INDEX memory_log_owner ON ONLY traces.memory_log USING btree (tenant_id, 
 CREATE INDEX model_calls_by_time ON traces.model_calls USING btree (tenant_id, called_at);
 
 CREATE INDEX model_calls_reserved ON traces.model_calls USING btree (tenant_id, leased_until) WHERE (state = 'reserved'::text);
+
+CREATE INDEX owner_counts_activity ON traces.owner_counts USING btree (tenant_id, last_activity_at, owner);
+
+CREATE INDEX owner_counts_changed ON traces.owner_counts USING btree (tenant_id, owner) WHERE (counted_position IS DISTINCT FROM changed_position);
+
+CREATE INDEX owner_counts_memories ON traces.owner_counts USING btree (tenant_id, memory_count, owner);
+
+CREATE INDEX map_regions_memory ON vectors.map_regions USING btree (tenant_id, memory_id);
+
+CREATE INDEX memory_positions_place ON vectors.memory_positions USING btree (tenant_id, owner, place);
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
@@ -7650,6 +8107,10 @@ CREATE TRIGGER refuse_reactivating_key BEFORE UPDATE ON state.api_keys FOR EACH 
 CREATE TRIGGER revoke_imported_grant BEFORE INSERT ON state.grants FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (new.dropped_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_grant();
 
 CREATE TRIGGER revoke_imported_key BEFORE INSERT ON state.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NULL) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.revoke_imported_key();
+
+CREATE TRIGGER set_review_owner BEFORE INSERT ON state.near_duplicates FOR EACH ROW EXECUTE FUNCTION mnemic.set_review_owner();
+
+CREATE TRIGGER set_review_owner BEFORE INSERT ON state.outdated_memories FOR EACH ROW EXECUTE FUNCTION mnemic.set_review_owner();
 
 CREATE TRIGGER skip_imported_member BEFORE INSERT ON state.group_members FOR EACH ROW WHEN ((CURRENT_USER = 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.skip_imported_member();
 
@@ -7869,6 +8330,12 @@ ALTER TABLE ONLY state.reference_documents
 ALTER TABLE ONLY state.rejected_statements
     ADD CONSTRAINT rejected_statements_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.removed_relations
+    ADD CONSTRAINT removed_relations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.removed_relations
+    ADD CONSTRAINT removed_relations_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (memory_id);
+
 ALTER TABLE ONLY state.revenue_events
     ADD CONSTRAINT revenue_events_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
@@ -7911,8 +8378,20 @@ ALTER TABLE ONLY traces.audit_log
 ALTER TABLE ONLY traces.audit_log
     ADD CONSTRAINT audit_log_tenant_id_intent_id_fkey FOREIGN KEY (tenant_id, intent_id) REFERENCES traces.audit_log(tenant_id, audit_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY traces.cleanup_counts
+    ADD CONSTRAINT cleanup_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY traces.owner_counts
+    ADD CONSTRAINT owner_counts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8111,6 +8590,8 @@ ALTER TABLE state.reference_documents ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.rejected_statements ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.removed_relations ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.revenue_events ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY same_tenant ON state.api_keys USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -8197,6 +8678,8 @@ CREATE POLICY same_tenant ON state.reference_documents USING ((tenant_id = ( SEL
 
 CREATE POLICY same_tenant ON state.rejected_statements USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.removed_relations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.revenue_events USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.spend_accounts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -8255,13 +8738,19 @@ ALTER TABLE state.working_items ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.audit_log ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.cleanup_counts ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE traces.hourly_metrics ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.memory_log ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE traces.model_calls ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE traces.owner_counts ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY same_tenant ON traces.audit_log USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON traces.cleanup_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON traces.hourly_metrics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -8269,13 +8758,23 @@ CREATE POLICY same_tenant ON traces.memory_log USING ((tenant_id = ( SELECT mnem
 
 CREATE POLICY same_tenant ON traces.model_calls USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON traces.owner_counts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON traces.snapshots USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 ALTER TABLE traces.snapshots ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY find_unused_models ON vectors.tenant_models FOR SELECT TO mnemic_definer USING (true);
 
+ALTER TABLE vectors.map_regions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE vectors.memory_positions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE vectors.owner_statistics ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY same_tenant ON vectors.map_regions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON vectors.memory_positions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON vectors.owner_statistics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -8425,6 +8924,11 @@ GRANT ALL ON FUNCTION mnemic.lexical_candidates(wanted_owner text, terms text[],
 
 REVOKE ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;
+
+REVOKE ALL ON FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.list_words(words text) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.list_workers() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_workers() TO mnemic_app;
@@ -8588,8 +9092,8 @@ GRANT ALL ON FUNCTION mnemic.register_worker(joining text, known_types text[]) T
 REVOKE ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.remove_worker(removed text, seen_beats bigint) TO mnemic_app;
 
-REVOKE ALL ON FUNCTION mnemic.replay_job(replayed uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION mnemic.replay_job(replayed uuid) TO mnemic_app;
+REVOKE ALL ON FUNCTION mnemic.replay_jobs(replayed uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.replay_jobs(replayed uuid[]) TO mnemic_app;
 
 GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.request_wakeup(channel text) TO mnemic_definer;
@@ -8925,6 +9429,11 @@ GRANT SELECT ON TABLE state.hidden_memories TO mnemic_definer;
 GRANT SELECT,INSERT ON TABLE state.journal_events TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.journal_events TO mnemic_definer;
 
+GRANT SELECT,INSERT ON TABLE state.removed_relations TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.removed_relations TO mnemic_definer;
+
+GRANT SELECT ON TABLE state.known_relations TO mnemic_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.memory_changes TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.memory_changes TO mnemic_definer;
 
@@ -9011,6 +9520,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.working_items TO mnemic_definer;
 GRANT SELECT,INSERT ON TABLE traces.audit_log TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.audit_log TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.cleanup_counts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.cleanup_counts TO mnemic_definer;
+
 GRANT SELECT ON TABLE traces.dead_xrefs TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.growth_7d TO mnemic_app;
@@ -9023,12 +9535,43 @@ GRANT SELECT ON TABLE traces.metrics_24h TO mnemic_app;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE traces.model_calls TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.model_calls TO mnemic_definer;
 
+GRANT SELECT ON TABLE traces.owner_counts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(last_activity_at) ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(changed_position) ON TABLE traces.owner_counts TO mnemic_definer;
+
+GRANT UPDATE(counted_position) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(counted_at) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(memory_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(active_memory_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(earlier_version_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(conversation_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(document_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(entity_count) ON TABLE traces.owner_counts TO mnemic_app;
+
+GRANT UPDATE(text_bytes) ON TABLE traces.owner_counts TO mnemic_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE traces.snapshots TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;
 
 GRANT SELECT ON TABLE traces.stale_active TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.tenant_summary TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE vectors.owner_statistics TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE vectors.owner_statistics TO mnemic_definer;

@@ -24,6 +24,7 @@ ChangeKind = Literal[
     "quarantine",
     "restore",
     "move",
+    "unlink",
 ]
 ChangeState = Literal["staged", "approved", "applied", "rejected", "undone"]
 ChangesetState = Literal["staged", "applied", "rejected", "undone"]

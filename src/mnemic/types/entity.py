@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from mnemic.types.memory import Provenance
@@ -10,12 +10,25 @@ from mnemic.types.memory import Provenance
 CATEGORY_MAX_CHARACTERS = 64
 OBJECT_MAX_CHARACTERS = 2048
 
+EntityOrder = Literal["newest", "salience", "mentions", "name"]
+ENTITY_ORDERS: tuple[EntityOrder, ...] = ("newest", "salience", "mentions", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCounts:
+    """How much is known about an entity; counting stops at 10,000."""
+
+    mention_count: int
+    fact_count: int
+    relation_count: int
+
 
 @dataclass(frozen=True, slots=True)
 class Entity:
     """A person or thing that an owner knows, identified by category and name.
 
-    `facts` are the values that hold now, by attribute. `version` counts the upserts.
+    `facts` are the values that hold now, by attribute. `version` counts the upserts. `counts` is None unless
+    the call was asked for it.
     """
 
     entity_id: UUID
@@ -30,6 +43,7 @@ class Entity:
     version: int
     created_at: datetime
     updated_at: datetime
+    counts: EntityCounts | None = None
 
     @classmethod
     def from_row(cls, row: dict[str, Any]) -> "Entity":
@@ -41,6 +55,18 @@ class Entity:
 
 # How calls name an entity: the entity itself, its id, or its category and name.
 EntityReference = Entity | UUID | str | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityTotals:
+    """How many entities there are, and how many of each category, the largest first.
+
+    `is_complete` is false if there are more than were counted.
+    """
+
+    entity_count: int
+    categories: dict[str, int]
+    is_complete: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +105,7 @@ class EntityRelation:
 
 @dataclass(frozen=True, slots=True)
 class EntityNode:
-    """An entity in a graph; `depth` is how many relations lie between it and the start."""
+    """An entity in a graph; `depth` is how many relations lie between it and the start, 0 without a start."""
 
     entity_id: UUID
     category: str
@@ -90,7 +116,7 @@ class EntityNode:
 
 @dataclass(frozen=True, slots=True)
 class EntityGraph:
-    """The entities reachable from a start, nearest first, and all relations between them.
+    """Entities, and all relations between them: those reachable from a start, or the most salient ones.
 
     `is_complete` is false if a limit other than the depth left something out.
     """

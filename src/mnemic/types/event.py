@@ -30,6 +30,8 @@ EventType = Literal[
     "channel.forked",
     "channel.merged",
 ]
+EventOrder = Literal["oldest", "newest"]
+EVENT_ORDERS: tuple[str, ...] = get_args(EventOrder)
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 
 # Far below the limit of the column, so that position plus page size cannot overflow.

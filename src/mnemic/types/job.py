@@ -53,8 +53,8 @@ class JobAttempt:
 class Job:
     """One job. `attempts` counts the started attempts, the running one included.
 
-    `worker`, `started_at` and `error` are those of the last attempt; `history` holds all ended
-    attempts, oldest first, if a single job was requested.
+    `worker`, `started_at` and `error` are those of the last attempt, also while the job waits for a retry.
+    `history` holds all ended attempts, oldest first, if a single job was requested.
     """
 
     job_id: UUID
@@ -81,3 +81,17 @@ class Job:
     def has_ended(self) -> bool:
         """Whether it is done, dead or cancelled."""
         return self.finished_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class JobCount:
+    """How many jobs of one state and type there are.
+
+    At most 10,000 jobs of each state are counted, the newest ones of those that have ended; `has_more` says
+    that there are more.
+    """
+
+    state: JobState
+    type: str
+    job_count: int
+    has_more: bool

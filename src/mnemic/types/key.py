@@ -33,10 +33,12 @@ class ApiKey:
     expires_at: datetime | None
     revoked_at: datetime | None
     last_used_at: datetime | None
+    session_count: int = 0
+    """Browsers that are signed in by this key; 0 where it was not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewApiKey(ApiKey):
     """A new key. `key` is shown only here: it cannot be recovered afterwards."""
 
-    key: str = field(repr=False)
+    key: str = field(repr=False, kw_only=True)

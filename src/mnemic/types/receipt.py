@@ -12,8 +12,7 @@ ErasureMode = Literal["erase", "archive"]
 class ErasureReceipt:
     """Erased (or archived) rows of an owner, per table.
 
-    The audit log has the same counts under `receipt_id`, without the owner's name: keep the receipt to know
-    the owner.
+    The audit log keeps it under `receipt_id`, without the owner's name: keep the receipt to know the owner.
     """
 
     receipt_id: UUID

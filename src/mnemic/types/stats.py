@@ -1,6 +1,7 @@
 """Row counts of a tenant."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,3 +16,5 @@ class TenantStats:
     document_count: int
     pending_near_duplicate_count: int
     awaiting_embedding_count: int
+    counted_at: datetime
+    """When the oldest of these counts was made."""

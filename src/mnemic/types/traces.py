@@ -28,6 +28,29 @@ class AuditRecord:
     at: datetime
 
 
+ActOutcome = Literal["succeeded", "failed", "unfinished"]
+"""How an act ended; an unfinished one still runs, or was interrupted."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedOperation:
+    """An operation with its outcome: both records of the audit log in one.
+
+    `audit_id` is the id of the intent, `detail` its parameters, `result` the details of the outcome.
+    """
+
+    audit_id: UUID
+    owner: str | None
+    process: str
+    action: str
+    target: str
+    detail: dict[str, Any]
+    at: datetime
+    outcome: ActOutcome
+    result: dict[str, Any]
+    ended_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True)
 class LogEntry:
     """One call, to be logged.

@@ -182,7 +182,7 @@ def test_jobs_of_others_cannot_be_cancelled_replayed_or_added(
 ) -> None:
     connection = connect_as(tenant_a)
     assert connection.execute("SELECT mnemic.cancel_job(%s)", [their_job]).fetchone() == (None,)
-    assert connection.execute("SELECT mnemic.replay_job(%s)", [their_job]).fetchone() == (False,)
+    assert connection.execute("SELECT mnemic.replay_jobs(ARRAY[%s::uuid])", [their_job]).fetchone() == (0,)
     with pytest.raises(psycopg.errors.InsufficientPrivilege, match="row-level security"):
         connection.execute("INSERT INTO queue.jobs (tenant_id, type) VALUES (%s, 'work')", [tenant_b.id])
     assert admin.execute("SELECT state, cancel_requested FROM queue.jobs").fetchall() == [("waiting", False)]

@@ -142,3 +142,20 @@ on("click", "[data-pause]", button => {
   button.textContent = paused ? "Resume" : "Pause";
 });
 begin();
+
+// Review: keys of the row that has the focus, and the number in the navigation.
+addEventListener("keydown", event => {
+  if (event.target.closest?.("input, textarea, select") || event.metaKey || event.ctrlKey || event.altKey || $("dialog[open]")) return;
+  const button = $(`[data-row-key="${CSS.escape(event.key)}"]`, document.activeElement.closest("[data-row]") ?? document.createElement("i"));
+  if (button) { event.stopPropagation(); button.click(); }
+}, true);
+const reviewCount = $("[data-count='review']");
+if (reviewCount) {
+  const take = () => { const found = $("[data-count-of='review']", main); if (found) reviewCount.textContent = found.textContent; };
+  new MutationObserver(take).observe(main, { childList: true });
+  setInterval(async () => {
+    if (document.hidden) return;
+    const answer = await ask("#review-count", reviewCount.dataset.from);
+    if (answer) reviewCount.textContent = answer.html;
+  }, 30_000);
+}

@@ -1,13 +1,258 @@
-"""The page Review: to be built."""
+"""The page Review: what waits for a decision, and what Mnemic changed on its own behalf, with undo.
 
-from mnemic.dashboard.pages import Answer, Page, View
+Tabs are the runs of the curator, contradictions, near duplicates, quarantine, and the history of changesets.
+A decision that came too late is shown as a conflict that says what somebody else did meanwhile.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from starlette.responses import HTMLResponse
+
+from mnemic.dashboard.fields import Fields
+from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, Undo, View
 from mnemic.dashboard.visit import Visit
-from mnemic.errors import NotFoundError
+from mnemic.errors import ChangeConflictError, ConflictError, InvalidInputError
+from mnemic.types.changeset import Changeset
+from mnemic.types.review import (
+    REVIEW_DECISIONS,
+    REVIEW_KINDS,
+    WAITING_COUNT_MAX,
+    Resolution,
+    ReviewDecision,
+    ReviewKind,
+    Waiting,
+)
+
+PAIRS_SHOWN = 20
+CHANGES_SHOWN = 50
+CHANGESETS_SHOWN = 20
+NUMBER_MAX = 10**9 - 1
+"""The largest position or version that a form may name."""
+
+TABS: Mapping[str, str] = {
+    "runs": "Curation runs",
+    "contradictions": "Contradictions",
+    "duplicates": "Near duplicates",
+    "quarantine": "Quarantine",
+    "history": "History",
+}
+PAIR_TABS: Mapping[str, ReviewKind] = {
+    "contradictions": "contradiction",
+    "duplicates": "near_duplicate",
+    "quarantine": "quarantine",
+}
+ACTS = ("approve", "reject", "apply", "undo")
+_DONE: Mapping[str, str] = {
+    "approve": "Approved",
+    "reject": "Rejected",
+    "apply": "Applied",
+    "undo": "Undone",
+}
+_DECIDED: Mapping[tuple[str, str], str] = {
+    ("near_duplicate", "keep_new"): "Merged into the newer memory.",
+    ("near_duplicate", "keep_old"): "Merged into the older memory.",
+    ("near_duplicate", "keep_both"): "Both memories stay.",
+    ("contradiction", "keep_new"): "The newer memory replaced the older one.",
+    ("contradiction", "keep_old"): "The newer memory is archived.",
+    ("contradiction", "keep_both"): "Both memories stay.",
+    ("quarantine", "keep_new"): "The memory is active now.",
+    ("quarantine", "keep_old"): "The memory is archived.",
+    ("quarantine", "keep_both"): "The memory is active now; the other one stays, too.",
+}
 
 
 async def show(visit: Visit) -> Answer:
-    """Not built yet."""
-    raise NotFoundError("This page is not built yet.")
+    """Show a tab."""
+    return await _shown(visit)
+
+
+async def count(visit: Visit) -> Answer:
+    """The number beside the page in the navigation; the script asks for it again."""
+    return HTMLResponse(await badge(visit))
+
+
+async def badge(visit: Visit) -> str:
+    """How much waits for a decision; empty if nothing does."""
+    return badge_text(await visit.memory.curation.waiting())
+
+
+async def propose(visit: Visit) -> Answer:
+    """Let the curator read the owner's memories and stage proposals."""
+    run = await visit.memory.curation.propose()
+    if run.changeset_id is None:
+        said = run.notes[0] if run.notes else "There is nothing to propose."
+        return Redirected(visit.url("review"), notice=f"Read {run.read_count:,} memories. {said}")
+    notice = f"Read {run.read_count:,} memories: {len(run.changes)} changes wait for your decision."
+    return Redirected(visit.url("review", run=run.changeset_id), notice=notice)
+
+
+async def decide_changes(visit: Visit) -> Answer:
+    """Approve, reject, apply or undo changes of a run: one, those that are ticked, or all."""
+    form = await visit.form()
+    run_id = form.required_id("run")
+    act, change_ids = _chosen(form)
+    curation = visit.memory.curation
+    acts: Mapping[str, Callable[..., Awaitable[Changeset]]] = {
+        "approve": curation.approve,
+        "reject": curation.reject,
+        "apply": curation.apply,
+        "undo": curation.undo,
+    }
+    back = visit.url("review", tab=form.text("tab"), run=run_id)
+    try:
+        changeset = await acts[act](run_id, change_ids=change_ids)
+    except ConflictError as error:
+        return await _shown(visit, conflict=_conflict(error), tab=form.text("tab"), run=str(run_id))
+    what = f"{len(change_ids):,} of the changes" if change_ids is not None else "the changes"
+    undo = None
+    if act == "apply":
+        undo = Undo(visit.url("review/undo"), {"changeset": str(run_id)})
+    counts = ", ".join(f"{number} {state}" for state, number in sorted(changeset.change_counts.items()))
+    return Redirected(back, notice=f"{_DONE[act]} {what}: {counts}.", undo=undo)
+
+
+async def decide_pair(visit: Visit) -> Answer:
+    """Decide about a pair."""
+    form = await visit.form()
+    kind = cast(ReviewKind, form.choice("kind", REVIEW_KINDS, default=""))
+    decision = cast(ReviewDecision, form.choice("decision", REVIEW_DECISIONS, default=""))
+    if not kind or not decision:
+        raise InvalidInputError("kind or decision is missing. Go back to the page Review and decide there.")
+    tab = next(name for name, each in PAIR_TABS.items() if each == kind)
+    try:
+        done = await visit.memory.curation.resolve(
+            kind,
+            form.required_id("memory_id"),
+            form.id("other_id"),
+            decision=decision,
+            memory_version=_version(form, "memory_version"),
+            other_version=_version(form, "other_version"),
+        )
+    except ConflictError as error:
+        return await _shown(visit, conflict=_conflict(error), tab=tab)
+    return Redirected(visit.url("review", tab=tab), _DECIDED[kind, decision], undo=_undo(visit, done))
+
+
+async def undo(visit: Visit) -> Answer:
+    """Take the last decision back."""
+    form = await visit.form()
+    changeset_id, curation = form.id("changeset"), visit.memory.curation
+    if changeset_id is None:
+        kind = cast(ReviewKind, form.choice("kind", REVIEW_KINDS, default="near_duplicate"))
+        await curation.reopen(kind, form.required_id("memory_id"), form.required_id("other_id"))
+        return Redirected(visit.url("review", tab=form.text("tab")), "The pair waits for a decision again.")
+    try:
+        await curation.undo(changeset_id)
+    except ConflictError as error:
+        return await _shown(visit, conflict=_conflict(error), tab="history", run=str(changeset_id))
+    back = visit.url(form.choice("page", ("review", "cleanup"), default="review"), tab=form.text("tab"))
+    return Redirected(back, "Undone: the memories are as they were before.")
+
+
+async def back(visit: Visit) -> Answer:
+    """The address of a form that was sent, opened again: show the page instead."""
+    return Redirected(visit.url("review"))
+
+
+def badge_text(waiting: Waiting) -> str:
+    """The number beside the page in the navigation; empty if nothing waits."""
+    if not waiting.total_count:
+        return ""
+    return f"{WAITING_COUNT_MAX}+" if waiting.total_count >= WAITING_COUNT_MAX else str(waiting.total_count)
+
+
+async def _shown(
+    visit: Visit, *, conflict: Mapping[str, Any] | None = None, tab: str | None = None, run: str | None = None
+) -> Shown:
+    chosen = Fields([("tab", tab or "")]).choice("tab", TABS, default="runs") if conflict else None
+    tab = chosen or visit.query.choice("tab", TABS, default="runs")
+    waiting = await visit.memory.curation.waiting()
+    context: dict[str, Any] = {
+        "tab": tab,
+        "tabs": TABS,
+        "waiting": waiting,
+        "badge": badge_text(waiting),
+        "counts": {
+            "runs": waiting.staged_change_count,
+            "contradictions": waiting.contradiction_count,
+            "duplicates": waiting.near_duplicate_count,
+            "quarantine": waiting.quarantined_count,
+        },
+        "count_most": WAITING_COUNT_MAX,
+        "conflict": conflict,
+    }
+    if tab in PAIR_TABS:
+        context |= await _pairs(visit, PAIR_TABS[tab])
+    else:
+        context |= await _changesets(visit, tab, Fields([("run", run or "")]) if run else visit.query)
+    return Shown("review.html", context, status=409 if conflict else 200)
+
+
+async def _pairs(visit: Visit, kind: ReviewKind) -> dict[str, Any]:
+    page = await visit.memory.curation.pairs(kind, before=visit.query.text("before"), limit=PAIRS_SHOWN)
+    return {"kind": kind, "page": page}
+
+
+async def _changesets(visit: Visit, tab: str, fields: Fields) -> dict[str, Any]:
+    """The changesets of a tab, and the diff of one of them: the chosen one, or the newest that waits."""
+    listed = await visit.memory.curation.list(
+        state="staged" if tab == "runs" else None,
+        before=visit.query.id("before"),
+        limit=CHANGESETS_SHOWN + 1,
+    )
+    run_id = fields.id("run")
+    if run_id is None and tab == "runs" and listed:
+        run_id = listed[0].changeset_id
+    after = visit.query.whole_number("after", default=-1, low=0, high=NUMBER_MAX)
+    diff = None
+    if run_id is not None:
+        diff = await visit.memory.curation.diff(
+            run_id, after=after if after >= 0 else None, limit=CHANGES_SHOWN
+        )
+    return {
+        "listed": listed[:CHANGESETS_SHOWN],
+        "older": listed[CHANGESETS_SHOWN - 1].changeset_id if len(listed) > CHANGESETS_SHOWN else None,
+        "diff": diff,
+    }
+
+
+def _chosen(form: Fields) -> tuple[str, list[str] | None]:
+    """What to do with which changes: a button of one row names both; other buttons take the ticked rows."""
+    only = form.text("only")
+    if only is not None:
+        act, _, change_id = only.partition(" ")
+        if act not in ACTS:
+            raise InvalidInputError(f"only must begin with one of: {', '.join(ACTS)}.")
+        return act, [change_id]
+    act = form.choice("act", (*ACTS, *(f"{each}_all" for each in ACTS)), default="")
+    if not act:
+        raise InvalidInputError("act is missing. Go back to the page Review and decide there.")
+    if act.endswith("_all"):
+        return act.removesuffix("_all"), None
+    change_ids = form.all("change")
+    if not change_ids:
+        raise InvalidInputError("No change is ticked. Go back, tick some changes, and try again.")
+    return act, change_ids
+
+
+def _version(form: Fields, name: str) -> int | None:
+    version = form.whole_number(name, default=0, low=1, high=NUMBER_MAX)
+    return version or None
+
+
+def _undo(visit: Visit, done: Resolution) -> Undo:
+    if done.changeset_id is not None:
+        fields = {"changeset": str(done.changeset_id)}
+    else:
+        fields = {"kind": done.kind, "memory_id": str(done.memory_id), "other_id": str(done.other_id)}
+    tab = next(name for name, each in PAIR_TABS.items() if each == done.kind)
+    return Undo(visit.url("review/undo"), {**fields, "tab": tab})
+
+
+def _conflict(error: ConflictError) -> dict[str, Any]:
+    conflicts = error.conflicts if isinstance(error, ChangeConflictError) else ()
+    return {"text": str(error), "conflicts": conflicts}
 
 
 PAGE = Page(
@@ -16,6 +261,18 @@ PAGE = Page(
     group="Care",
     icon="review",
     key="v",
+    badge=badge,
     needs_owner=True,
-    views=(View("GET", "/review", show, call="curation.list"),),
+    views=(
+        View("GET", "/review", show, call="curation.list"),
+        View("GET", "/review/count", count, call="curation.waiting"),
+        View("POST", "/review/propose", propose, call="curation.propose"),
+        View("GET", "/review/propose", back, call="curation.list"),
+        View("POST", "/review/changes", decide_changes, call="curation.approve"),
+        View("GET", "/review/changes", back, call="curation.list"),
+        View("POST", "/review/pairs", decide_pair, call="curation.resolve"),
+        View("GET", "/review/pairs", back, call="curation.list"),
+        View("POST", "/review/undo", undo, call="curation.undo"),
+        View("GET", "/review/undo", back, call="curation.list"),
+    ),
 )

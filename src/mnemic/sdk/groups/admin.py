@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
+from uuid import UUID
 
 from mnemic.backup.dump import Backup, back_up
 from mnemic.backup.files import check_path
@@ -19,15 +20,17 @@ from mnemic.embeddings.indexes import drop_indexes_of
 from mnemic.embeddings.model_change import ask_for_change, read_change
 from mnemic.errors import ConflictError, EmbeddingError, NotFoundError
 from mnemic.govern.audit import audited, file_target, nobodys
-from mnemic.govern.erase import erase_owner
+from mnemic.govern.erase import erase_owner, get_receipt, list_receipts
+from mnemic.govern.owner_counts import count_changed, list_owner_counts, read_kept_stats
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
 from mnemic.govern.tenants import Administrator, delete_tenant, list_tenants
 from mnemic.record.near_duplicates import compare_pending
 from mnemic.runtime.job_waiting import finish_job
 from mnemic.runtime.storage import limits_of
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.types.checks import check_choice
+from mnemic.types.checks import check_choice, check_flag
 from mnemic.types.embedding import ModelChange
+from mnemic.types.owner_counts import OwnerCounts, OwnerOrder
 from mnemic.types.receipt import ErasureMode, ErasureReceipt
 from mnemic.types.scope import check_name
 from mnemic.types.stats import TenantStats
@@ -52,13 +55,25 @@ class AsyncAdmin(CallGroup):
             await drop_indexes_of(self._caller.core, owner)
         return receipt
 
+    @routed("admin.receipt")
+    async def receipt(self, receipt_id: UUID | str) -> ErasureReceipt:
+        """Return the receipt of an erasure or archiving again, from the audit log."""
+        return await get_receipt(self._caller.database, receipt_id)
+
+    @routed("admin.receipts")
+    async def receipts(
+        self, *, before: UUID | str | None = None, limit: int = 100
+    ) -> Sequence[ErasureReceipt]:
+        """Return receipts, newest first; `before` is the last `receipt_id` of the previous page."""
+        return await list_receipts(self._caller.database, before=before, limit=limit)
+
     @routed("admin.export")
     async def export(
         self, path: str | PathLike[str], *, owner: str | None = None, replace: bool = False
     ) -> dict[str, int]:
         """Write all data of an owner to a file of JSON lines; returns the number of rows per table.
 
-        The export is recorded in the audit log.
+        Over HTTP, the file is written on the machine of the caller. The export is recorded in the audit log.
         """
         scope = self._caller.scoped(owner)
         return await export_owner(self._caller.database, scope, check_path(path), replace=replace)
@@ -131,6 +146,28 @@ class AsyncAdmin(CallGroup):
         """Return the owners that have memories, by name; `after` is the last name of the previous page."""
         return await list_owners(self._caller.database, after=after, limit=limit)
 
+    @routed("admin.owner_counts")
+    async def owner_counts(
+        self, *, prefix: str = "", order: OwnerOrder = "name", after: str = "", limit: int = 100
+    ) -> Sequence[OwnerCounts]:
+        """Return the owners whose names start with `prefix`, with what each holds and its last activity.
+
+        `order` is by name, or by number of memories or last activity, highest first; `after` is the last
+        owner of the previous page. Counts are made every hour and have an age, `counted_at`; this call counts
+        owners of up to 1,000 memories again, if they changed.
+        """
+        return await list_owner_counts(
+            self._caller.database, prefix=prefix, order=order, after=after, limit=limit
+        )
+
+    @routed("admin.count_owners")
+    async def count_owners(self) -> int:
+        """Count now all owners that changed since they were counted; returns how many.
+
+        It takes most of a second for every 100,000 memories. A job does the same every hour.
+        """
+        return await count_changed(self._caller.database)
+
     @routed("admin.tenants")
     async def tenants(self, *, after: str = "", limit: int = 100) -> Sequence[TenantRecord]:
         """Return the tenants of this database by name; `after` is the last name of the previous page.
@@ -166,7 +203,13 @@ class AsyncAdmin(CallGroup):
         return Administrator(admin_conninfo(core), limits_of(core.settings))
 
     @routed("admin.stats")
-    async def stats(self) -> TenantStats:
-        """Return how much data the tenant holds."""
+    async def stats(self, *, exact: bool = True) -> TenantStats:
+        """Return how much data the tenant holds.
+
+        Counting takes most of a second for every 100,000 memories. `exact=False` adds up the counts of
+        `owner_counts` instead; `counted_at` is the age of the oldest one.
+        """
+        if not check_flag("exact", exact):
+            return await read_kept_stats(self._caller.database)
         await compare_pending(self._caller.database)
         return await read_stats(self._caller.database)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mnemic.govern import audit
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.types.traces import AuditRecord
+from mnemic.types.traces import ActOutcome, AuditedOperation, AuditRecord
 
 
 class AsyncAudit(CallGroup):
@@ -32,6 +32,34 @@ class AsyncAudit(CallGroup):
             self._caller.database,
             self._scope.narrowed(owner=owner),
             action=action,
+            since=since,
+            until=until,
+            before=before,
+            limit=limit,
+        )
+
+    @routed("audit.operations")
+    async def operations(
+        self,
+        *,
+        action: str | None = None,
+        outcome: ActOutcome | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[AuditedOperation]:
+        """Return operations with their outcomes, newest first; `before` is the last `audit_id` of a page.
+
+        With `outcome` "succeeded" or "failed" they are ordered and filtered by when they ended, otherwise by
+        when they began.
+        """
+        return await audit.list_operations(
+            self._caller.database,
+            self._scope.narrowed(owner=owner),
+            action=action,
+            outcome=outcome,
             since=since,
             until=until,
             before=before,

@@ -1,16 +1,27 @@
 """`memory.curation`: proposals of the curator, and everything that Mnemic changed on its own behalf."""
 
 from collections.abc import Sequence
+from typing import cast
 from uuid import UUID
 
-from mnemic.curation import deciding
+from mnemic.curation import deciding, resolving, reviewing
 from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.errors import InvalidInputError
 from mnemic.record import change_log
+from mnemic.record.memories import VERSION_MAX
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
 from mnemic.types.checks import check_choice, check_flag, check_id, check_whole
 from mnemic.types.curation import CURATION_KINDS, ChangesetDiff, CurationKind, CurationRun
+from mnemic.types.review import (
+    REVIEW_DECISIONS,
+    REVIEW_KINDS,
+    Resolution,
+    ReviewDecision,
+    ReviewKind,
+    ReviewPage,
+    Waiting,
+)
 
 
 class AsyncCuration(CallGroup):
@@ -170,6 +181,75 @@ class AsyncCuration(CallGroup):
             deciding.check_ids(change_ids),
         )
 
+    @routed("curation.waiting")
+    async def waiting(self, *, owner: str | None = None) -> Waiting:
+        """Return how much waits for a decision: pairs, memories in quarantine, and proposed changes.
+
+        Each count stops at 500, so that the call stays cheap. It compares nothing.
+        """
+        return await reviewing.count_waiting(self._caller.database, self._caller.scoped(owner))
+
+    @routed("curation.pairs")
+    async def pairs(
+        self, kind: ReviewKind, *, before: str | None = None, limit: int = 50, owner: str | None = None
+    ) -> ReviewPage:
+        """Return pairs that wait for a decision, newest first, with both memories.
+
+        `near_duplicate` pairs have similar vectors, in a `contradiction` the newer one gives another value of
+        the same, and memories in `quarantine` contradict an active one that is anchored or from a better
+        source. Turns and parts of longer texts are left out. Listing compares nothing: `uncompared_count`
+        memories were not compared yet. `before` is `next_before` of the previous page.
+        """
+        return await reviewing.list_pairs(
+            self._caller.database, self._caller.scoped(owner), kind, before=before, limit=limit
+        )
+
+    @routed("curation.resolve")
+    async def resolve(
+        self,
+        kind: ReviewKind,
+        memory_id: UUID | str,
+        other_id: UUID | str | None = None,
+        *,
+        decision: ReviewDecision,
+        memory_version: int | None = None,
+        other_version: int | None = None,
+        owner: str | None = None,
+    ) -> Resolution:
+        """Decide about a pair: `keep_new`, `keep_old` or `keep_both`.
+
+        Of near duplicates, the other memory is merged into the kept one; of a contradiction, the older one is
+        superseded or the newer one archived; a memory in quarantine becomes active or is archived.
+        `memory_version` and `other_version` are the versions that were shown. ConflictError if somebody
+        decided or changed a memory meanwhile: then nothing changes. `undo` with the `changeset_id` of the
+        result, or `reopen` if it has none, takes the decision back. It is recorded in the audit log.
+        """
+        first, second = check_id("memory_id", memory_id), _optional_id(other_id)
+        versions = {first: _version("memory_version", memory_version)}
+        if second is not None:
+            versions[second] = _version("other_version", other_version)
+        choice = resolving.Choice(
+            cast(ReviewKind, check_choice("kind", kind, REVIEW_KINDS)),
+            first,
+            second,
+            cast(ReviewDecision, check_choice("decision", decision, REVIEW_DECISIONS)),
+            {memory: version for memory, version in versions.items() if version is not None},
+        )
+        return await resolving.resolve(self._caller.database, self._caller.scoped(owner), choice)
+
+    @routed("curation.reopen")
+    async def reopen(
+        self, kind: ReviewKind, memory_id: UUID | str, other_id: UUID | str, *, owner: str | None = None
+    ) -> None:
+        """Let a pair wait for a decision again that was decided by keeping both."""
+        await resolving.reopen(
+            self._caller.database,
+            self._caller.scoped(owner),
+            cast(ReviewKind, check_choice("kind", kind, REVIEW_KINDS)),
+            check_id("memory_id", memory_id),
+            check_id("other_id", other_id),
+        )
+
     @routed("curation.policies")
     async def policies(self, *, owner: str | None = None) -> dict[str, bool]:
         """Return, for each kind of proposal, whether it is applied without asking."""
@@ -186,6 +266,14 @@ class AsyncCuration(CallGroup):
         return await deciding.set_policy(
             self._caller.database, self._caller.scoped(owner), kind, is_automatic=automatic
         )
+
+
+def _optional_id(other_id: UUID | str | None) -> UUID | None:
+    return check_id("other_id", other_id) if other_id is not None else None
+
+
+def _version(field: str, version: int | None) -> int | None:
+    return check_whole(field, version, 1, VERSION_MAX) if version is not None else None
 
 
 def _check_kinds(kinds: object) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """`memory.entities`: the entities of an owner and the relations between them."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from mnemic.govern.audit import audited
-from mnemic.knowledge import archive, entities, graph
+from mnemic.knowledge import archive, entities, entity_lists, graph
 from mnemic.knowledge.entities import EntityInput
+from mnemic.knowledge.entity_lists import EntityFilter
 from mnemic.knowledge.references import check_reference
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.entity import (
@@ -14,10 +16,12 @@ from mnemic.types.entity import (
     Entity,
     EntityFact,
     EntityGraph,
+    EntityOrder,
     EntityReference,
     EntityRelation,
+    EntityTotals,
 )
-from mnemic.types.memory import Provenance
+from mnemic.types.memory import MemoryRecord, Provenance
 
 
 class AsyncEntities(CallGroup):
@@ -64,10 +68,20 @@ class AsyncEntities(CallGroup):
 
     @routed("entities.get")
     async def get(
-        self, entity: EntityReference, name: str | None = None, *, owner: str | None = None
+        self,
+        entity: EntityReference,
+        name: str | None = None,
+        *,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
     ) -> Entity:
-        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none."""
-        return await entities.get_entity(self._caller.database, self._caller.scoped(owner), entity, name)
+        """Return one entity, by its id or as `get(category, name)`; NotFoundError if there is none.
+
+        With `as_of`, it has the facts and aliases that it had at that moment; its salience is that of now.
+        """
+        return await entities.get_entity(
+            self._caller.database, self._caller.scoped(owner), entity, name, as_of=as_of
+        )
 
     @routed("entities.find")
     async def find(
@@ -82,14 +96,38 @@ class AsyncEntities(CallGroup):
     async def list(
         self,
         *,
+        prefix: str | None = None,
         category: str | None = None,
+        order: EntityOrder = "newest",
+        with_counts: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
         owner: str | None = None,
     ) -> Sequence[Entity]:
-        """Return entities, newest first; `before` is the id of the last entity of the previous page."""
-        return await entities.list_entities(
-            self._caller.database, self._caller.scoped(owner), category=category, before=before, limit=limit
+        """Return entities, newest first; `before` is the id of the last entity of the previous page.
+
+        `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
+        first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
+        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
+        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        """
+        return await entity_lists.list_entities(
+            self._caller.database,
+            self._caller.scoped(owner),
+            EntityFilter(prefix, category),
+            order=order,
+            with_counts=with_counts,
+            before=before,
+            limit=limit,
+        )
+
+    @routed("entities.count")
+    async def count(
+        self, *, prefix: str | None = None, category: str | None = None, owner: str | None = None
+    ) -> EntityTotals:
+        """Return how many entities `list` finds, in all and by category; counting stops at 10,000."""
+        return await entity_lists.count_entities(
+            self._caller.database, self._caller.scoped(owner), EntityFilter(prefix, category)
         )
 
     @routed("entities.history")
@@ -124,6 +162,29 @@ class AsyncEntities(CallGroup):
         """Return the ids of the memories that mention an entity, newest first."""
         return await entities.list_mentions(
             self._caller.database, self._caller.scoped(owner), entity, before=before, limit=limit
+        )
+
+    @routed("entities.mentioning")
+    async def mentioning(
+        self,
+        entity: EntityReference,
+        *,
+        include_forgotten: bool = False,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return the memories that mention an entity, newest first, whatever their status.
+
+        `mentions` returns only their ids, and those of forgotten memories, too.
+        """
+        return await entities.list_mentioning(
+            self._caller.database,
+            self._caller.scoped(owner),
+            entity,
+            include_forgotten=include_forgotten,
+            before=before,
+            limit=limit,
         )
 
     @routed("entities.mentioned")
@@ -209,13 +270,41 @@ class AsyncEntities(CallGroup):
         depth: int = 2,
         limit: int = 100,
         kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
         owner: str | None = None,
     ) -> EntityGraph:
         """Return the entities within `depth` relations of an entity, nearest first.
 
         `limit` bounds the number of entities, including the start. Relations are followed in both directions;
-        `kinds` restricts which ones.
+        `kinds` restricts which ones. With `as_of`, it follows the relations that were known at that moment,
+        also those that were removed since; entities that were deleted since are left out.
         """
         return await graph.read_graph(
-            self._caller.database, self._caller.scoped(owner), start, depth=depth, limit=limit, kinds=kinds
+            self._caller.database,
+            self._caller.scoped(owner),
+            start,
+            depth=depth,
+            limit=limit,
+            kinds=kinds,
+            as_of=as_of,
+        )
+
+    @routed("entities.top_graph")
+    async def top_graph(
+        self,
+        *,
+        category: str | None = None,
+        limit: int = 50,
+        kinds: Sequence[str] | None = None,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> EntityGraph:
+        """Return the most salient entities, and the relations between them, now or at the moment `as_of`."""
+        return await graph.read_top_graph(
+            self._caller.database,
+            self._caller.scoped(owner),
+            category=category,
+            limit=limit,
+            kinds=kinds,
+            as_of=as_of,
         )

@@ -12,10 +12,12 @@ from mnemic.events.consumers import Start, check_start
 from mnemic.events.following import OnPassed, follow
 from mnemic.events.log import EventFilter
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.types.checks import check_id
+from mnemic.types.checks import check_choice, check_id
 from mnemic.types.event import (
+    EVENT_ORDERS,
     Event,
     EventConsumer,
+    EventOrder,
     EventReading,
     EventType,
     check_event_types,
@@ -119,17 +121,25 @@ class AsyncEvents(CallGroup):
         self,
         *,
         after: int | None = None,
+        before: int | None = None,
+        order: EventOrder = "oldest",
         limit: int = 100,
         types: Sequence[EventType] | None = None,
         owner: str | None = None,
     ) -> Sequence[Event]:
-        """Return events after a position, oldest first; without `after`, from the oldest that is kept.
+        """Return events after and before a position, oldest first or newest first.
 
-        NotFoundError if events after `after` are no longer kept.
+        The next page starts `after` the last position of the previous one, or `before` it if the newest come
+        first. NotFoundError if events after `after` are no longer kept.
         """
-        place = check_position("after", after) if after is not None else None
+        check_choice("order", order, EVENT_ORDERS)
         return await log.list_events(
-            self._caller.database, self._wanted(types, owner), after=place, limit=limit
+            self._caller.database,
+            self._wanted(types, owner),
+            after=check_position("after", after) if after is not None else None,
+            before=check_position("before", before) if before is not None else None,
+            order=order,
+            limit=limit,
         )
 
     @routed("events.consumers")

@@ -11,7 +11,7 @@ from mnemic.jobs.waiting import wait_for_job
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.types.checks import check_number
-from mnemic.types.job import Job, JobState
+from mnemic.types.job import Job, JobCount, JobState
 
 Function = TypeVar("Function", bound=Callable[[RunningJob], Any])
 
@@ -113,6 +113,31 @@ class AsyncJobs(CallGroup):
     async def replay(self, job_id: UUID | str) -> Job:
         """Run a dead job again, with its full number of attempts."""
         return await queue.replay_job(self._caller.database, job_id)
+
+    @routed("jobs.replay_dead")
+    async def replay_dead(
+        self,
+        *,
+        type: str | None = None,
+        owner: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        limit: int = 1000,
+    ) -> int:
+        """Run again all dead jobs that match, up to `limit` (at most 10,000); returns how many.
+
+        `since` and `until` are about the time when a job died. The oldest jobs come first: call it again if
+        it returns `limit`.
+        """
+        wanted = queue.JobFilter("dead", type, owner)
+        return await queue.replay_dead_jobs(
+            self._caller.database, wanted, since=since, until=until, limit=limit
+        )
+
+    @routed("jobs.counts")
+    async def counts(self) -> Sequence[JobCount]:
+        """Return how many jobs of each state and type there are, up to 10,000 of each state."""
+        return await queue.count_jobs(self._caller.database)
 
     async def wait(self, job_id: UUID | str, *, timeout_s: float = 60.0) -> Job:
         """Wait at most `timeout_s` until a job has ended; returns the job as it is then: see `has_ended`."""

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
+from mnemic.memory_map.reading import read_map, request_map
 from mnemic.promotion.promoting import list_promotions
 from mnemic.record import feedback, memories, relationships
 from mnemic.record.branches import forget_in_branch, read_in_branch, restore_in_branch
@@ -36,6 +37,7 @@ from mnemic.types.memory import (
     MemoryRelationship,
     RelationshipKind,
 )
+from mnemic.types.memory_map import MemoryMap
 from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags
@@ -392,6 +394,37 @@ class AsyncMemories(MemoryLists):
             decision,
             reason,
         )
+
+    @routed("memories.map")
+    async def map(
+        self,
+        *,
+        categories: Sequence[Category] | None = None,
+        region: int | None = None,
+        limit: int = 1000,
+        owner: str | None = None,
+    ) -> MemoryMap:
+        """Return the map of the owner's memories: near each other if they mean similar things.
+
+        The job `memories.map` makes it once a day and when `make_map` asks for it, of at most 5,000 memories:
+        the newest, and the most salient of the others. `points` are the most salient of them, or of those
+        with these `categories` or in this `region`; memories that were forgotten since are left out.
+        """
+        return await read_map(
+            self._caller.database,
+            self._caller.scoped(owner),
+            categories=_choices("categories", categories, CATEGORIES),
+            region=region,
+            limit=limit,
+        )
+
+    @routed("memories.make_map")
+    async def make_map(self, *, owner: str | None = None) -> MemoryMap:
+        """Ask for a new map of the owner's memories; returns the present one with the state of the job.
+
+        A worker makes it. If such a job is waiting already, this changes nothing.
+        """
+        return await request_map(self._caller.database, self._caller.scoped(owner))
 
     async def _change(
         self,

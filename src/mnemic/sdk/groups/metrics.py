@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from mnemic.maintenance.attention import read_attention
 from mnemic.maintenance.overview import read_overview, read_snapshots
 from mnemic.maintenance.series import read_series
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
+from mnemic.types.attention import Concern
 from mnemic.types.checks import check_flag
 from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.series import Series
@@ -18,7 +20,7 @@ from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
 class AsyncMetrics(CallGroup):
     """Measured values: latencies, counts, sizes. Values are immutable and read as summaries.
 
-    `record` and `summary` are for your own values; `overview`, `series` and `snapshots` describe the tenant.
+    `record` and `summary` are for your own values; the other calls describe the tenant.
     """
 
     @routed("metrics.record")
@@ -75,6 +77,15 @@ class AsyncMetrics(CallGroup):
     async def overview(self) -> Overview:
         """Return the state of the tenant: latencies of calls, jobs, events, embedding backlog."""
         return await read_overview(self._caller.core)
+
+    @routed("metrics.attention")
+    async def attention(self) -> Sequence[Concern]:
+        """Return what wants the attention of a person, most urgent first: dead jobs, a full disk and so on.
+
+        An empty list means that all is well. Counts stop at 1,000, so that the call is cheap in large
+        tenants.
+        """
+        return await read_attention(self._caller.core)
 
     @routed("metrics.series")
     async def series(

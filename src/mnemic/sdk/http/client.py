@@ -1,8 +1,8 @@
 """The HTTP backend of `AsyncMemory("https://…")`: it sends every call to a Mnemic server.
 
 Nothing here is written per call. The request of a call follows from its line in `mnemic.sdk.http.surface` and
-from its signature. Two calls are streams and have a method each: `retain_many` sends one, `events.subscribe`
-receives one.
+from its signature. Three calls have a method each: `retain_many` sends a stream, `events.subscribe` receives
+one, and `admin.export` receives a file.
 """
 
 import asyncio
@@ -12,14 +12,15 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import TypeAdapter
 
+from mnemic.backup.files import check_path, new_file
 from mnemic.config import Settings
 from mnemic.db.tenancy import Tenant
-from mnemic.errors import ClosedError, ConfigurationError
+from mnemic.errors import ClosedError, ConfigurationError, ServerError
 from mnemic.events.consumers import check_start
 from mnemic.retain.items import as_items
 from mnemic.runtime.core import Core
 from mnemic.sdk.groups.events import AsyncEvents
-from mnemic.sdk.http.connection import HttpConnection, parse_response
+from mnemic.sdk.http.connection import ROW_COUNTS_HEADER, HttpConnection, parse_response
 from mnemic.sdk.http.event_stream import StreamItem, follow, follow_as_consumer, stream_events
 from mnemic.sdk.http.surface import LOCAL_ONLY, ROUTES, WHO_AM_I
 from mnemic.sdk.http.wire import Call, Request, json_line
@@ -33,6 +34,7 @@ CHUNK_BYTES = 64 * 1024
 """`retain_many` collects items until they are this many bytes of JSON, then sends them."""
 
 _WHO_AM_I = TypeAdapter(WhoAmI)
+_ROW_COUNTS = TypeAdapter(dict[str, int])
 
 Group = TypeVar("Group", bound=CallGroup)
 Parameters = ParamSpec("Parameters")
@@ -110,6 +112,8 @@ class HttpBackend:
             send = self._send_items
         elif name == "events.subscribe":
             send = self._subscribe
+        elif ROUTES[name].returns_file:
+            send = self._download
         return cast("Returned", send(_call(name, body), group, *arguments, **named))
 
     async def _send(self, call: Call, group: CallGroup, /, *arguments: Any, **named: Any) -> Any:
@@ -127,6 +131,23 @@ class HttpBackend:
             lines = _chunks(as_items(items), report)
             response = await self.connection.send_stream(request, group._scope, lines)
             return parse_response(call.response, response)
+
+    async def _download(
+        self, call: Call, group: CallGroup, /, path: Any, *, replace: Any = False, **named: Any
+    ) -> dict[str, int]:
+        """`admin.export`: write the file that the server sends; it gets its name when it is complete."""
+        request = call.request(group, path, **named)
+        with new_file(check_path(path), replace=replace) as file:
+            line_count = 0
+            async with self.connection.download(request, group._scope) as (headers, parts):
+                counts = parse_response(_ROW_COUNTS, headers.get(ROW_COUNTS_HEADER, ""))
+                async for part in parts:
+                    file.write(part)
+                    line_count += part.count(b"\n")
+            # The first line names the format.
+            if line_count != 1 + sum(counts.values()):
+                raise ServerError("The export is incomplete. Nothing was written; try again.")
+        return counts
 
     def _subscribe(
         self, call: Call, group: AsyncEvents, /, consumer: str | None = None, **named: Any

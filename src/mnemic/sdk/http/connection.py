@@ -40,7 +40,7 @@ REQUEST_TIMEOUT_S = 120.0
 BATCH_TIMEOUT_S = 3600.0
 """The same for a `retain_many`, whose items may come slowly."""
 BATCH_IDLE_MAX_S = 660.0
-"""Longest silence during a `retain_many`: the server gives up after ten minutes."""
+"""Longest silence during a `retain_many` or an export: the server gives up after ten minutes."""
 STREAM_IDLE_MAX_S = 60.0
 """Longer silence means a lost connection, because the server sends heartbeats."""
 
@@ -48,6 +48,8 @@ BUSY_STATUSES = frozenset({429, 502, 503, 504})
 OWNER_HEADER = "Mnemic-Owner"
 CHANNEL_HEADER = "Mnemic-Channel"
 PROCESS_HEADER = "Mnemic-Process"
+ROW_COUNTS_HEADER = "Mnemic-Row-Counts"
+"""The rows per table of an export, as JSON."""
 
 Parsed = TypeVar("Parsed")
 
@@ -114,18 +116,34 @@ class HttpConnection:
         self, request: Request, scope: Scope, headers: dict[str, str]
     ) -> AsyncIterator[AsyncIterator[str]]:
         """Send a request and give the lines of its streamed response."""
+        async with self._response(request, _headers(scope) | headers, STREAM_IDLE_MAX_S) as response:
+            yield response.aiter_lines()
+
+    @asynccontextmanager
+    async def download(
+        self, request: Request, scope: Scope
+    ) -> AsyncIterator[tuple[httpx.Headers, AsyncIterator[bytes]]]:
+        """Send a request and give the headers of its response, and its content part by part."""
+        async with self._response(request, _headers(scope), BATCH_IDLE_MAX_S) as response:
+            yield response.headers, response.aiter_bytes()
+
+    @asynccontextmanager
+    async def _response(
+        self, request: Request, headers: dict[str, str], idle_max_s: float
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a request, once, and give its response before the body is read."""
         try:
             async with self._client.stream(
                 request.method,
                 _relative(request.path),
                 params=request.query,
-                headers=_headers(scope) | headers,
-                timeout=self._timeout(STREAM_IDLE_MAX_S),
+                headers=headers,
+                timeout=self._timeout(idle_max_s),
             ) as response:
                 if not response.is_success:
                     await response.aread()
                     raise error_from_response(response)
-                yield response.aiter_lines()
+                yield response
         except httpx.TransportError as error:
             raise self._unavailable(error) from error
 

@@ -36,6 +36,8 @@ class Route:
     """Whether the call itself detects that it is repeated."""
     returns_secret: bool = False
     """Whether the response holds a secret that is not stored; it must not be cached."""
+    returns_file: bool = False
+    """Whether the response is a file of JSON lines, which the client writes to `path`."""
     omits_nulls: bool = False
     """Whether the response leaves out fields that are null, unless the query has `nulls=true`."""
 
@@ -88,6 +90,8 @@ SURFACE: tuple[Route, ...] = (
     Route("memories.decide_near_duplicate", "PUT", "/v1/near-duplicates/{memory_id}/{like_id}", "write"),
     Route("memories.outdated", "GET", "/v1/outdated-memories", "read"),
     Route("memories.decide_outdated", "PUT", "/v1/outdated-memories/{memory_id}/{newer_id}", "write"),
+    Route("memories.map", "GET", "/v1/memory-map", "read"),
+    Route("memories.make_map", "POST", "/v1/memory-map", "write"),
     Route("goals.list", "GET", "/v1/goals", "read"),
     Route("goals.create", "POST", "/v1/goals", "write"),
     Route("goals.get", "GET", "/v1/goals/{goal_id}", "read"),
@@ -141,7 +145,10 @@ SURFACE: tuple[Route, ...] = (
     Route("entities.delete", "DELETE", "/v1/entities/{entity}", "write"),
     Route("entities.history", "GET", "/v1/entities/{entity}/history", "read"),
     Route("entities.mentions", "GET", "/v1/entities/{entity}/mentions", "read"),
+    Route("entities.mentioning", "GET", "/v1/entities/{entity}/memories", "read"),
     Route("entities.graph", "GET", "/v1/entities/{start}/graph", "read"),
+    Route("entities.top_graph", "GET", "/v1/entity-graph", "read"),
+    Route("entities.count", "GET", "/v1/entity-count", "read"),
     Route("entities.find", "GET", "/v1/entity-names/{name}", "read"),
     Route("entities.mentioned", "GET", "/v1/memories/{memory_id}/entities", "read"),
     Route("entities.archived", "GET", "/v1/archived-entities", "read"),
@@ -161,6 +168,7 @@ SURFACE: tuple[Route, ...] = (
     Route("metrics.record", "POST", "/v1/metrics", "write"),
     Route("metrics.summary", "GET", "/v1/metrics/summary", "read"),
     Route("metrics.overview", "GET", "/v1/metrics/overview", "read", "tenant"),
+    Route("metrics.attention", "GET", "/v1/metrics/attention", "read", "tenant"),
     Route("metrics.series", "GET", "/v1/metrics/series", "read", "tenant"),
     Route("metrics.snapshots", "GET", "/v1/metrics/snapshots", "read", "tenant"),
     Route("actors.list", "GET", "/v1/actor-flags", "read"),
@@ -192,6 +200,13 @@ SURFACE: tuple[Route, ...] = (
     Route("curation.reject", "POST", "/v1/changesets/{changeset_id}/reject", "write"),
     Route("curation.apply", "POST", "/v1/changesets/{changeset_id}/apply", "write"),
     Route("curation.undo", "POST", "/v1/changesets/{changeset_id}/undo", "write"),
+    Route("curation.waiting", "GET", "/v1/review", "read"),
+    Route("curation.pairs", "GET", "/v1/review/{kind}", "read"),
+    Route("curation.resolve", "POST", "/v1/review/{kind}/{memory_id}/resolve", "write"),
+    Route("curation.reopen", "POST", "/v1/review/{kind}/{memory_id}/reopen", "write"),
+    Route("cleanup.counts", "GET", "/v1/cleanup", "read"),
+    Route("cleanup.list", "GET", "/v1/cleanup/{kind}", "read"),
+    Route("cleanup.archive", "POST", "/v1/cleanup/{kind}/archive", "write"),
     Route("curation.policies", "GET", "/v1/curation-policies", "read"),
     Route("curation.set_policy", "PUT", "/v1/curation-policies/{kind}", "write"),
     Route("events.list", "GET", "/v1/events", "read"),
@@ -225,6 +240,8 @@ SURFACE: tuple[Route, ...] = (
     Route("jobs.status", "GET", "/v1/jobs/{job_id}", "read", "tenant"),
     Route("jobs.cancel", "POST", "/v1/jobs/{job_id}/cancel", "admin", "tenant"),
     Route("jobs.replay", "POST", "/v1/jobs/{job_id}/replay", "admin", "tenant"),
+    Route("jobs.counts", "GET", "/v1/job-counts", "read", "tenant"),
+    Route("jobs.replay_dead", "POST", "/v1/dead-jobs/replay", "admin", "tenant"),
     Route("jobs.dead", "GET", "/v1/dead-jobs", "read", "tenant"),
     Route("schedules.list", "GET", "/v1/schedules", "read", "tenant"),
     Route("schedules.get", "GET", "/v1/schedules/{name}", "read", "tenant"),
@@ -244,9 +261,22 @@ SURFACE: tuple[Route, ...] = (
     Route("spend.remove_price", "DELETE", "/v1/model-prices/{model}", "admin", "tenant"),
     Route("log.list", "GET", "/v1/log", "read"),
     Route("audit.list", "GET", "/v1/audit", "admin"),
+    Route("audit.operations", "GET", "/v1/audit/operations", "admin"),
     Route("audit.unfinished", "GET", "/v1/audit/unfinished", "admin"),
     Route("admin.erase", "DELETE", "/v1/owners/{owner}", "admin"),
     Route("admin.owners", "GET", "/v1/owners", "admin", "tenant"),
+    Route("admin.owner_counts", "GET", "/v1/owner-counts", "admin", "tenant"),
+    Route("admin.count_owners", "POST", "/v1/owner-counts/refresh", "admin", "tenant"),
+    Route("admin.receipts", "GET", "/v1/receipts", "admin", "tenant"),
+    Route("admin.receipt", "GET", "/v1/receipts/{receipt_id}", "admin", "tenant"),
+    Route(
+        "admin.export",
+        "GET",
+        "/v1/export",
+        "admin",
+        local=frozenset({"path", "replace"}),
+        returns_file=True,
+    ),
     Route("admin.stats", "GET", "/v1/stats", "admin", "tenant"),
     Route("admin.embed_backlog", "POST", "/v1/embed-backlog", "admin", "tenant"),
     Route("admin.reembed", "POST", "/v1/reembed", "admin", "tenant"),
@@ -263,7 +293,6 @@ _TENANTS = "the API key decides the tenant: manage tenants at the database, by `
 LOCAL_ONLY: dict[str, str] = {
     "jobs.handler": _WORKER,
     "jobs.work": _WORKER,
-    "admin.export": _FILES.format("export"),
     "admin.import_": _FILES.format("import"),
     "admin.backup": _FILES.format("backup"),
     "admin.restore": _FILES.format("restore"),

@@ -24,3 +24,7 @@ CREATE INDEX sessions_of_key ON queue.sessions (tenant_id, key_id, created_at DE
 -- For finding a session before its tenant is known. A hash index, so that it keeps no order of secrets.
 CREATE INDEX sessions_hash ON queue.sessions USING hash (secret_hash);
 CALL mnemic.protect('queue.sessions', 'SELECT, INSERT, DELETE');
+
+-- For lists of acts by action, and by outcome.
+CREATE INDEX audit_log_action ON traces.audit_log (tenant_id, action, at DESC, audit_id DESC);
+CREATE INDEX audit_log_phase ON traces.audit_log (tenant_id, phase, at DESC, audit_id DESC);

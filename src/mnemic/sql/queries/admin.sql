@@ -14,4 +14,5 @@ SELECT
     (SELECT count(*) FROM state.near_duplicates
         WHERE near_duplicates.tenant_id = %(tenant_id)s AND decision = 'pending') AS pending_near_duplicate_count,
     (SELECT count(*) FROM queue.embedding_backlog
-        WHERE embedding_backlog.tenant_id = %(tenant_id)s AND gave_up_at IS NULL) AS awaiting_embedding_count
+        WHERE embedding_backlog.tenant_id = %(tenant_id)s AND gave_up_at IS NULL) AS awaiting_embedding_count,
+    now() AS counted_at

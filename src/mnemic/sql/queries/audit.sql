@@ -45,3 +45,13 @@ WHERE intent.tenant_id = %(tenant_id)s AND phase = 'intent'
       WHERE outcome.tenant_id = %(tenant_id)s AND outcome.intent_id = intent.audit_id)
 ORDER BY at DESC, audit_id DESC
 LIMIT %(limit)s
+
+-- name: receipts
+-- Receipts of erasures and archivings of owners, newest first: their ids sort by time. One of them if `receipt_id` is given.
+SELECT target::uuid AS receipt_id, left(action, -6) AS mode, detail -> 'rows' AS rows, at AS finished_at
+FROM traces.audit_log
+WHERE tenant_id = %(tenant_id)s AND action IN ('erase_owner', 'archive_owner') AND phase = 'succeeded'
+  AND (%(receipt_id)s::text IS NULL OR target = %(receipt_id)s)
+  AND target < coalesce(%(before)s::text, 'g')
+ORDER BY target DESC
+LIMIT %(limit)s

@@ -29,11 +29,11 @@ WHERE log.tenant_id = %(tenant_id)s
 ORDER BY page."position"
 
 -- name: list
--- Events after a position.
+-- Events between two positions, oldest first.
 SELECT "position", type, owner, subject, data, at
 FROM queue.events
 WHERE tenant_id = %(tenant_id)s
-  AND "position" > %(after)s AND (%(types)s::text[] IS NULL OR type = ANY(%(types)s::text[]))
+  AND "position" > %(after)s AND "position" < %(before)s AND (%(types)s::text[] IS NULL OR type = ANY(%(types)s::text[]))
 ORDER BY "position"
 LIMIT %(limit)s
 
@@ -41,9 +41,41 @@ LIMIT %(limit)s
 -- The same for the events of one owner.
 SELECT "position", type, owner, subject, data, at
 FROM queue.events
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND "position" > %(after)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND "position" > %(after)s AND "position" < %(before)s
   AND (%(types)s::text[] IS NULL OR type = ANY(%(types)s::text[]))
 ORDER BY "position"
+LIMIT %(limit)s
+
+-- name: newest
+-- Events between two positions, newest first.
+SELECT "position", type, owner, subject, data, at
+FROM queue.events
+WHERE tenant_id = %(tenant_id)s AND "position" > %(after)s AND "position" < %(before)s
+ORDER BY "position" DESC
+LIMIT %(limit)s
+
+-- name: newest_of_types
+-- The same for some types: the newest of each type by its index, so that rare ones are found among many others.
+SELECT page."position", page.type, page.owner, page.subject, page.data, page.at
+FROM unnest(%(types)s::text[]) AS wanted (type)
+CROSS JOIN LATERAL (
+    SELECT events."position", events.type, events.owner, events.subject, events.data, events.at
+    FROM queue.events
+    WHERE events.tenant_id = %(tenant_id)s AND events.type = wanted.type
+      AND events."position" > %(after)s AND events."position" < %(before)s
+    ORDER BY events."position" DESC
+    LIMIT %(limit)s
+) AS page
+ORDER BY page."position" DESC
+LIMIT %(limit)s
+
+-- name: newest_of_owner
+-- The same for the events of one owner.
+SELECT "position", type, owner, subject, data, at
+FROM queue.events
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND "position" > %(after)s AND "position" < %(before)s
+  AND (%(types)s::text[] IS NULL OR type = ANY(%(types)s::text[]))
+ORDER BY "position" DESC
 LIMIT %(limit)s
 
 -- name: get

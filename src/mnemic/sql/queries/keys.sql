@@ -9,7 +9,13 @@ RETURNING key_id, name, role, owner, prefix, created_at, expires_at, revoked_at,
 
 -- name: get
 -- One key; of an owner, if one is given.
-SELECT key_id, name, role, owner, prefix, created_at, expires_at, revoked_at, last_used_at
+SELECT key_id, name, role, owner, prefix, created_at, expires_at, revoked_at, last_used_at,
+    (
+        SELECT count(*) FROM queue.sessions
+        WHERE sessions.tenant_id = %(tenant_id)s AND sessions.key_id = api_keys.key_id AND kind = 'session'
+          AND sessions.expires_at > statement_timestamp() AND api_keys.revoked_at IS NULL
+          AND (api_keys.expires_at IS NULL OR api_keys.expires_at > statement_timestamp())
+    ) AS session_count
 FROM state.api_keys
 WHERE tenant_id = %(tenant_id)s AND key_id = %(key_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
 
@@ -28,7 +34,13 @@ WHERE tenant_id = %(tenant_id)s AND key_id = %(before)s AND (%(owner)s::text IS 
 
 -- name: list
 -- Keys of an owner (NULL: of the whole tenant), newest first, starting after the cursor (before_at, before_id).
-SELECT key_id, name, role, owner, prefix, created_at, expires_at, revoked_at, last_used_at
+SELECT key_id, name, role, owner, prefix, created_at, expires_at, revoked_at, last_used_at,
+    (
+        SELECT count(*) FROM queue.sessions
+        WHERE sessions.tenant_id = %(tenant_id)s AND sessions.key_id = api_keys.key_id AND kind = 'session'
+          AND sessions.expires_at > statement_timestamp() AND api_keys.revoked_at IS NULL
+          AND (api_keys.expires_at IS NULL OR api_keys.expires_at > statement_timestamp())
+    ) AS session_count
 FROM state.api_keys
 WHERE tenant_id = %(tenant_id)s AND (%(owner)s::text IS NULL OR owner = %(owner)s)
   AND (created_at, key_id) < (coalesce(%(before_at)s::timestamptz, 'infinity'), %(before_id)s::uuid)

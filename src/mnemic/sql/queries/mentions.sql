@@ -59,6 +59,17 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(entity_i
 ORDER BY memory_id DESC
 LIMIT %(limit)s
 
+-- name: records_of
+-- The same as records of memories; forgotten ones only if asked for.
+SELECT records.*
+FROM state.memory_entities AS links
+JOIN state.memory_records AS records ON records.tenant_id = %(tenant_id)s AND records.memory_id = links.memory_id
+WHERE links.tenant_id = %(tenant_id)s AND links.owner = %(owner)s AND links.entity_id = %(entity_id)s
+  AND links.memory_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+  AND (%(include_forgotten)s OR records.deleted_at IS NULL)
+ORDER BY links.memory_id DESC
+LIMIT %(limit)s
+
 -- name: entities_in
 -- The entities that a memory mentions, the most salient first.
 SELECT entities.entity_id

@@ -86,8 +86,13 @@ FROM (
     (
         SELECT
             job_id, type, payload, owner, key, priority, state, run_at, attempts, max_attempts, cancel_requested,
-            progress, NULL::jsonb AS result, NULL::jsonb AS error, worker, started_at, created_at,
-            NULL::timestamptz AS finished_at
+            progress, NULL::jsonb AS result,
+            (
+                SELECT attempts.error FROM queue.attempts
+                WHERE attempts.tenant_id = %(tenant_id)s AND attempts.job_id = jobs.job_id
+                ORDER BY attempts.claim DESC LIMIT 1
+            ) AS error,
+            worker, started_at, created_at, NULL::timestamptz AS finished_at
         FROM queue.jobs
         WHERE jobs.tenant_id = %(tenant_id)s
           AND job_id < coalesce(%(before)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
@@ -133,8 +138,57 @@ LIMIT %(limit)s
 SELECT mnemic.cancel_job(%(job_id)s) AS state
 
 -- name: replay
--- Makes a dead job wait again; whether there was one.
-SELECT mnemic.replay_job(%(job_id)s) AS replayed
+-- Makes a dead job wait again; how many there were, 0 or 1.
+SELECT mnemic.replay_jobs(ARRAY[%(job_id)s::uuid]) AS replayed_count
+
+-- name: replay_dead
+-- Makes the oldest dead jobs wait again that match, a bounded number; how many there were. A job that another session
+-- replays at the same time is not replayed twice.
+SELECT mnemic.replay_jobs(ARRAY(
+    SELECT job_id FROM queue.finished_jobs
+    WHERE finished_jobs.tenant_id = %(tenant_id)s AND state = 'dead'
+      AND (%(type)s::text IS NULL OR type = %(type)s)
+      AND (%(owner)s::text IS NULL OR owner = %(owner)s)
+      AND finished_at >= coalesce(%(since)s::timestamptz, '-infinity')
+      AND finished_at < coalesce(%(until)s::timestamptz, 'infinity')
+    ORDER BY job_id
+    LIMIT %(limit)s
+)) AS replayed_count
+
+-- name: counts
+-- Jobs by state and type, a bounded number: of each state at most `most` + 1 jobs; done ones among the newest `most` + 1 that
+-- have ended, which their index finds without statistics about states.
+WITH newest AS MATERIALIZED (
+    SELECT state, type FROM queue.finished_jobs
+    WHERE finished_jobs.tenant_id = %(tenant_id)s ORDER BY job_id DESC LIMIT %(most)s + 1
+),
+bounded AS (
+    (SELECT state, type FROM queue.jobs
+        WHERE jobs.tenant_id = %(tenant_id)s AND state = 'waiting' LIMIT %(most)s + 1)
+    UNION ALL
+    (SELECT state, type FROM queue.jobs
+        WHERE jobs.tenant_id = %(tenant_id)s AND state = 'scheduled' LIMIT %(most)s + 1)
+    UNION ALL
+    (SELECT state, type FROM queue.jobs
+        WHERE jobs.tenant_id = %(tenant_id)s AND state = 'running' LIMIT %(most)s + 1)
+    UNION ALL
+    (SELECT state, type FROM queue.finished_jobs
+        WHERE finished_jobs.tenant_id = %(tenant_id)s AND state = 'dead' ORDER BY job_id DESC LIMIT %(most)s + 1)
+    UNION ALL
+    (SELECT state, type FROM queue.finished_jobs
+        WHERE finished_jobs.tenant_id = %(tenant_id)s AND state = 'cancelled' ORDER BY job_id DESC LIMIT %(most)s + 1)
+    UNION ALL
+    SELECT state, type FROM newest WHERE state = 'done'
+)
+SELECT
+    state, type, count(*) AS job_count,
+    CASE
+        WHEN state = 'done' THEN (SELECT count(*) FROM newest) > %(most)s
+        ELSE sum(count(*)) OVER (PARTITION BY state) > %(most)s
+    END AS has_more
+FROM bounded
+GROUP BY state, type
+ORDER BY state, type
 
 -- name: any_waiting
 -- Whether there is an unfinished job of these types, an enabled webhook, or a schedule that is due within the hour:

@@ -41,3 +41,8 @@ RETURNING session_id
 SELECT tenant_id, tenant_name, condition, secret_hash, session_id, kind, session_expires_at, key_id, name, role, owner,
     prefix, created_at, expires_at, revoked_at, last_used_at
 FROM mnemic.find_session(%(hash)s, %(signature)s)
+
+-- name: end_of_key
+-- Ends all sessions and links of a key that was revoked.
+DELETE FROM queue.sessions
+WHERE tenant_id = %(tenant_id)s AND key_id = %(key_id)s

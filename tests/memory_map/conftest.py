@@ -1,0 +1,11 @@
+"""Fixtures of the tests of maps."""
+
+from tests.embeddings.models import new, old  # noqa: F401 (fixtures)
+from tests.fresh_tenants import (  # noqa: F401 (fixtures)
+    memory,
+    open_memory,
+    rows,
+    shared_database,
+    shared_database_name,
+    superuser,
+)

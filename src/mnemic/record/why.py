@@ -132,9 +132,8 @@ def _lines(why: Why) -> Iterator[str]:
     yield from _listed("Evidence that was given:", [one_line(each) for each in why.evidence])
     yield from _listed("It replaced:", [_replacement_line(each) for each in why.replaced])
     yield from _listed("It was replaced by:", [_replacement_line(each) for each in why.replaced_by])
-    yield from _listed(
-        "Rests on it:", [f"{one_line(each.content)} ({each.memory_id})" for each in why.derived]
-    )
+    derived = [f"{one_line(each.content)} ({each.memory_id})" for each in why.derived]
+    yield from _listed("Rests on it:", derived)
     yield from _listed("It is contradicted by:", [str(each) for each in why.contradicted_by])
     yield from _listed("Changes that Mnemic proposed or made:", [_change_line(each) for each in why.changes])
     yield from (f"  Note: {note}" for note in why.notes)

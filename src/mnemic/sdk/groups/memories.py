@@ -29,6 +29,7 @@ from mnemic.types.checks import (
 )
 from mnemic.types.feedback import NOTE_MAX_CHARACTERS, Feedback, FeedbackKind
 from mnemic.types.memory import (
+    CATEGORIES,
     CHANGERS,
     RELATIONSHIP_KINDS,
     Category,

@@ -103,6 +103,7 @@ async def restore(visit: Visit) -> Answer:
 async def revert(visit: Visit) -> Answer:
     """Make an earlier version the current one."""
     form, memory_id = await visit.form(), _memory_id(visit)
+    form.required("version")
     version = form.whole_number("version", default=0, low=1, high=VERSION_MAX)
     before = await visit.memory.memories.get(memory_id)
     await visit.memory.memories.revert(memory_id, version, reason=form.text("reason"))

@@ -47,11 +47,6 @@ def serve(
     asyncio.run(_run(settings, embedder, host, port, worker=worker, with_mcp=with_mcp, json=json))
 
 
-def require_server() -> None:
-    """ConfigurationError if the extra `server` is not installed."""
-    _require("server", NEEDED)
-
-
 async def _run(
     settings: Settings,
     embedder: str | None,

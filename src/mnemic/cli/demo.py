@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
+
+import typer
 
 from mnemic import Memory
+from mnemic.cli.demo_dashboard import show_dashboard
+from mnemic.cli.options import Embedder
 from mnemic.cli.output import out, print_line
 from mnemic.cli.recall_output import print_explanations, print_found
+from mnemic.cli.serve import DEFAULT_PORT
 from mnemic.db.embedded import stop
 from mnemic.types.recalled import Recalled
 
@@ -53,8 +58,20 @@ MOVES = (
 )
 
 
-def demo() -> None:
+def demo(
+    ui: Annotated[bool, typer.Option("--ui", help="Open the dashboard over a year of stored story.")] = False,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="With --ui: keep the story in this folder. Default: a temporary one.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="With --ui: port; 0 chooses a free one.")
+    ] = DEFAULT_PORT,
+    embedder: Embedder = None,
+) -> None:
     """Show retain, recall, explain, refusal and learning on an embedded PostgreSQL, in a temporary folder."""
+    if ui:
+        show_dashboard(data_dir, port, embedder)
+        return
     with TemporaryDirectory(prefix="mnemic-demo-") as folder:
         _heading("A PostgreSQL of its own")
         with _timed("Memory(data_dir=…)", lambda: Memory(data_dir=folder)) as memory:

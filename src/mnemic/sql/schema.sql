@@ -1966,11 +1966,13 @@ CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_fil
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_sort TO 'on'
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    newest_max CONSTANT int := 4000;
     viewed mnemic.recall_filter;
     wanted tsquery := mnemic.list_words((filter).words);
     -- What the text index can find; for names only a part of the condition.
@@ -1979,6 +1981,8 @@ DECLARE
     reads_past boolean;
     few uuid[] := (filter).ids;
     before_at timestamptz;
+    oldest_tried uuid;
+    page uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1994,6 +1998,29 @@ BEGIN
         indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
     END IF;
     IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
+        IF ordering = 'newest' THEN
+            PERFORM set_config('enable_sort', 'off', true);
+            SELECT memories.memory_id INTO oldest_tried
+            FROM state.memories
+            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+              AND (before IS NULL OR memories.memory_id < before)
+            ORDER BY memories.memory_id DESC
+            OFFSET newest_max LIMIT 1;
+            IF FOUND THEN
+                page := ARRAY(
+                    SELECT found.memory_id
+                    FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
+                    WHERE found.memory_id >= oldest_tried AND (before IS NULL OR found.memory_id < before)
+                    ORDER BY found.memory_id DESC
+                    LIMIT most
+                );
+                IF cardinality(page) = most THEN
+                    RETURN QUERY SELECT unnest(page);
+                    RETURN;
+                END IF;
+            END IF;
+            PERFORM set_config('enable_sort', 'on', true);
+        END IF;
         few := ARRAY(
             SELECT found.memory_id
             FROM (
@@ -2017,32 +2044,70 @@ BEGIN
             few := NULL;
         END IF;
     END IF;
+    IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
+        few := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+              AND ((filter).conversation IS NULL OR memories.conversation = (filter).conversation)
+              AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
+              AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) > few_max THEN
+            few := NULL;
+        END IF;
+    END IF;
+    IF ordering = 'happened' AND before IS NOT NULL THEN
+        SELECT coalesce(memories.at, memories.created_at) INTO before_at
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.memory_id = before;
+    END IF;
+    IF few IS NOT NULL OR reads_past THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS now
+            UNION ALL
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS past
+        ) AS found
+        WHERE before IS NULL
+           OR CASE ordering
+               WHEN 'newest' THEN found.memory_id < before
+               WHEN 'oldest' THEN found.memory_id > before
+               ELSE (found.happened_at, found.memory_id) < (before_at, before)
+           END
+        ORDER BY
+            CASE WHEN ordering = 'newest' THEN found.memory_id END DESC,
+            CASE WHEN ordering = 'oldest' THEN found.memory_id END,
+            found.happened_at DESC, found.memory_id DESC
+        LIMIT most;
+        RETURN;
+    END IF;
+    PERFORM set_config('enable_sort', 'off', true);
     IF ordering = 'newest' THEN
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR found.memory_id < before
         ORDER BY found.memory_id DESC
         LIMIT most;
     ELSIF ordering = 'oldest' THEN
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR found.memory_id > before
         ORDER BY found.memory_id
         LIMIT most;
-    ELSIF ordering = 'happened' THEN
-        SELECT coalesce(at, created_at) INTO before_at
-        FROM state.memories
-        WHERE tenant_id = verified_tenant AND owner = wanted_owner AND memory_id = before;
+    ELSE
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR (found.happened_at, found.memory_id) < (before_at, before)
         ORDER BY found.happened_at DESC, found.memory_id DESC
         LIMIT most;
-    ELSE
-        RAISE invalid_parameter_value USING MESSAGE = format('there is no order %L', ordering);
     END IF;
 END
 $$;
@@ -2109,7 +2174,11 @@ CREATE FUNCTION mnemic.listed_memories(of_tenant uuid, of_owner text, filter mne
               WHERE counts.tenant_id = of_tenant AND counts.memory_id = now.memory_id AND counts.retrieval_count > 0
           )
       )
-    UNION ALL
+$$;
+
+CREATE FUNCTION mnemic.listed_versions(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, only_ids uuid[]) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
     SELECT past.memory_id, coalesce(past.at, past.created_at)
     FROM state.memory_versions AS past
     WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
@@ -7394,6 +7463,60 @@ CREATE VIEW traces.tenant_summary WITH (security_invoker='true') AS
 
 COMMENT ON VIEW traces.tenant_summary IS 'How much a tenant holds; one row.';
 
+CREATE TABLE vectors.map_regions (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    region integer NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    words text[] NOT NULL,
+    memory_id uuid NOT NULL,
+    CONSTRAINT map_regions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT map_regions_region_check CHECK ((region >= 0)),
+    CONSTRAINT map_regions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT map_regions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN words SET STATISTICS 0;
+ALTER TABLE ONLY vectors.map_regions ALTER COLUMN memory_id SET STATISTICS 1;
+
+ALTER TABLE ONLY vectors.map_regions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.map_regions IS 'Regions of the maps of memories, with words that describe them.';
+
+CREATE TABLE vectors.memory_positions (
+    tenant_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    owner text NOT NULL,
+    model text NOT NULL,
+    x real NOT NULL,
+    y real NOT NULL,
+    region integer NOT NULL,
+    place integer NOT NULL,
+    made_at timestamp with time zone NOT NULL,
+    CONSTRAINT memory_positions_model_check CHECK (((char_length(model) >= 1) AND (char_length(model) <= 256))),
+    CONSTRAINT memory_positions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT memory_positions_place_check CHECK ((place >= 0)),
+    CONSTRAINT memory_positions_region_check CHECK ((region >= 0)),
+    CONSTRAINT memory_positions_x_check CHECK (((x >= ('-1'::integer)::double precision) AND (x <= (1)::double precision))),
+    CONSTRAINT memory_positions_y_check CHECK (((y >= ('-1'::integer)::double precision) AND (y <= (1)::double precision)))
+);
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN memory_id SET STATISTICS 1;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN x SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN y SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN region SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN place SET STATISTICS 0;
+ALTER TABLE ONLY vectors.memory_positions ALTER COLUMN made_at SET STATISTICS 0;
+
+ALTER TABLE ONLY vectors.memory_positions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE vectors.memory_positions IS 'Where memories are on the map of their owner.';
+
 CREATE TABLE vectors.owner_statistics (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -7733,6 +7856,12 @@ ALTER TABLE ONLY traces.owner_counts
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_pkey PRIMARY KEY (tenant_id, name);
 
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_pkey PRIMARY KEY (tenant_id, owner, region);
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_pkey PRIMARY KEY (tenant_id, memory_id);
+
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_pkey PRIMARY KEY (tenant_id, owner);
 
@@ -7983,6 +8112,10 @@ CREATE INDEX owner_counts_activity ON traces.owner_counts USING btree (tenant_id
 CREATE INDEX owner_counts_changed ON traces.owner_counts USING btree (tenant_id, owner) WHERE (counted_position IS DISTINCT FROM changed_position);
 
 CREATE INDEX owner_counts_memories ON traces.owner_counts USING btree (tenant_id, memory_count, owner);
+
+CREATE INDEX map_regions_memory ON vectors.map_regions USING btree (tenant_id, memory_id);
+
+CREATE INDEX memory_positions_place ON vectors.memory_positions USING btree (tenant_id, owner, place);
 
 CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT EXECUTE FUNCTION mnemic.request_job_wakeup();
 
@@ -8322,6 +8455,12 @@ ALTER TABLE ONLY traces.owner_counts
 
 ALTER TABLE ONLY traces.snapshots
     ADD CONSTRAINT snapshots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY vectors.map_regions
+    ADD CONSTRAINT map_regions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY vectors.memory_positions
+    ADD CONSTRAINT memory_positions_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY vectors.owner_statistics
     ADD CONSTRAINT owner_statistics_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8696,7 +8835,15 @@ ALTER TABLE traces.snapshots ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY find_unused_models ON vectors.tenant_models FOR SELECT TO mnemic_definer USING (true);
 
+ALTER TABLE vectors.map_regions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE vectors.memory_positions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE vectors.owner_statistics ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY same_tenant ON vectors.map_regions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON vectors.memory_positions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON vectors.owner_statistics USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -9488,6 +9635,12 @@ GRANT SELECT,INSERT,DELETE ON TABLE traces.snapshots TO mnemic_definer;
 GRANT SELECT ON TABLE traces.stale_active TO mnemic_app;
 
 GRANT SELECT ON TABLE traces.tenant_summary TO mnemic_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.map_regions TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE vectors.memory_positions TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE vectors.owner_statistics TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE vectors.owner_statistics TO mnemic_definer;

@@ -47,14 +47,39 @@ TICKETS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("find_account", "change_address"),
     ),
 )
-TICKET_COUNT = 70
+# What customers add to their question, and how the conversation ends well or badly.
+DETAILS = (
+    "It happens since Tuesday.", "I use the phone of my daughter.", "I have a lecture in an hour.",
+    "It worked before the last update.", "My colleague has the same.", "I pay for the large plan.",
+    "I am on a train, so please be brief.", "The laptop is seven years old.", "I tried twice.",
+)  # fmt: skip
+ENDS_WELL = (
+    "{customer}: it works again, thank you!", "Perfect, that was quick.", "Now I see all of it again.",
+    "Ah, the other account. I feel silly.", "Solved. You may close {number}.", "I will tell my colleague.",
+)  # fmt: skip
+ENDS_BADLY = (
+    "That did not help. I will write again tomorrow.", "No, {number} is not solved for me.",
+    "I have heard that before. Please give this to somebody else.",
+)  # fmt: skip
+FAREWELLS = (
+    "{number} stays open for a week, {customer}.", "Gladly! I close {number} on Friday.",
+    "I wrote down what you tried under {number}.", "A colleague looks at {number} tomorrow, {customer}.",
+)  # fmt: skip
+TICKET_COUNT = 50
+FIRST_TICKET = 1001
 YEAR_DAYS = 360
 FAILS_EVERY = 9
 """Every ticket whose number this divides ends badly."""
 
 NOTES = (
-    Note("Refunds up to 50 euros need no approval.", 320, "procedural", ("refunds",), 1.0),
-    Note("Refunds up to 80 euros need no approval.", 70, "procedural", ("refunds",), 1.0),
+    Note("The limit of refunds without approval is 50 euros.", 320, "factual", ("refunds",)),
+    Note("The limit of refunds without approval is 80 euros.", 70, "factual", ("refunds",)),
+    Note(
+        "For a refund: look for a reservation, ask for the reason, then refund.",
+        320,
+        "procedural",
+        ("refunds",),
+    ),
     Note("Pictures above 40 megapixels crash version 5.2.", 190, "factual", ("bugs",), 1.0),
     Note("Pictures larger than 40 megapixels crash version 5.2.", 189, "factual", ("bugs",), 0.9),
     Note("The plan for schools allows groups of forty.", 220, "factual", ("plans",), 1.0),
@@ -123,18 +148,17 @@ JOBS = (
 def _tickets() -> Iterator[Conversation]:
     """Tickets over the year, the same ones at every call."""
     chosen = Random(11)  # noqa: S311 (a story, no secret)
-    for number in range(TICKET_COUNT):
-        customer = chosen.choice(CUSTOMERS)
+    for position in range(TICKET_COUNT):
         question, answer, tools = chosen.choice(TICKETS)
-        succeeded = number % FAILS_EVERY != FAILS_EVERY - 1
-        thanks = "Thank you, it works." if succeeded else "That did not help. I will write again tomorrow."
-        yield Conversation(
-            f"T-{number + 1001}",
-            YEAR_DAYS * (1 - number / TICKET_COUNT),
-            dialogue(customer, (question, answer), (thanks, "The ticket stays open for a week.")),
-            tools,
-            succeeded,
+        succeeded = position % FAILS_EVERY != FAILS_EVERY - 1
+        told = {"customer": chosen.choice(CUSTOMERS), "number": f"T-{FIRST_TICKET + position}"}
+        end = chosen.choice(ENDS_WELL if succeeded else ENDS_BADLY).format(**told)
+        turns = dialogue(
+            told["customer"],
+            (f"{question} {chosen.choice(DETAILS)}", f"{answer} ({told['number']}, {told['customer']})"),
+            (end, chosen.choice(FAREWELLS).format(**told)),
         )
+        yield Conversation(told["number"], YEAR_DAYS * (1 - position / TICKET_COUNT), turns, tools, succeeded)
 
 
 HELPDESK = Story(

@@ -105,7 +105,10 @@ CONVERSATIONS = (
         dialogue(
             NAME,
             ("I need a dentist here. Tomas goes to Dr. Amari in Lindenau.", "Shall I note Dr. Amari?"),
-            ("Yes. My appointment is in two weeks at half past eight.", "Noted."),
+            (
+                "Yes. My appointment is in two weeks at half past eight.",
+                "Half past eight, I will remind you.",
+            ),
         ),
     ),
     Conversation(
@@ -124,7 +127,10 @@ CONVERSATIONS = (
         dialogue(
             NAME,
             ("We booked Porto: the last week of September, by train to Paris and on from there.", "Lovely."),
-            ("The flat is near the river, with a kitchen. It costs 640 euros for the week.", "Noted."),
+            (
+                "The flat is near the river, with a kitchen. It costs 640 euros for the week.",
+                "A kitchen by the river!",
+            ),
             ("I want to see the tile museum and buy nothing heavy.", "I will remind you of the second part."),
         ),
     ),
@@ -168,7 +174,10 @@ CONVERSATIONS = (
         dialogue(
             NAME,
             ("I ran the half marathon in 2:04:31! The knee held.", "Congratulations! Faster than planned."),
-            ("Lene was at the finish with a banana. Next year I want to stay below two hours.", "Noted."),
+            (
+                "Lene was at the finish with a banana. Next year I want to stay below two hours.",
+                "Below two hours: that is a goal.",
+            ),
         ),
     ),
     Conversation(
@@ -226,6 +235,14 @@ CONVERSATIONS = (
     ),
 )
 NOTES = (
+    Note("The price of a blue bowl is 38 euros.", 330, "factual", ("studio", "money")),
+    Note("The price of a blue bowl is 42 euros.", 64, "factual", ("studio", "money")),
+    Note("The rent of the old dairy is 920 euros.", 9, "factual", ("studio", "money")),
+    Note("The rent of the old dairy is 890 euros.", 2, "factual", ("studio", "money")),
+    Note("Pixel sleeps on the warm pipe.", 5, "factual", ("pixel",)),
+    Note("Pixel sleeps on the warm pipe in the hall.", 3, "factual", ("pixel",)),
+    Note("Tomas takes the tram to the institute.", 240, "behavioral", ("family",), 0.9),
+    Note("Tomas takes the tram to the institute in the morning.", 200, "behavioral", ("family",), 1.0),
     Note("Mara prefers answers of at most three sentences.", 340, "preference", ("style",), 1.0),
     Note(
         "Mara answers messages in the morning, before the studio opens.", 310, "behavioral", ("style",), 0.8

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from random import Random
 
-from mnemic.cli.story.parts import Conversation, Entity, Goal, Note, Story, Turn, dialogue
+from mnemic.cli.story.parts import Conversation, Entity, Goal, Note, Story, dialogue
 
 CUSTOMERS = (
     "Anselm Roth", "Beata Kowal", "Cem Aydin", "Dilys Morgan", "Edda Brandt", "Farouk Haddad", "Greta Lund",
@@ -24,14 +24,29 @@ REPAIRS: tuple[tuple[str, str, str, int], ...] = (
     ("the disc rubs after every ride", "centred the caliper and bent the rotor back", "rotor", 22),
     ("the battery charges only to half", "sent the battery to Voltano for a test", "battery test", 45),
 )
-REMARKS = (
-    "Picked up the same evening.", "Will be back for an inspection in spring.", "Paid by card.",
-    "Wants a call when it is ready.", "Asked for used parts where possible.", "Left a spare key with us.",
-)  # fmt: skip
-REPAIR_COUNT = 150
+# How a mechanic reports a repair: customer, bike, problem, what was done, part and price are filled in.
+REPORTS = (
+    "{customer} brought a {bike}: {problem}. I {done}, {price} euros for the {part}.",
+    "{customer}'s {bike} again. This time {problem}, so I {done}. The {part} is on the bill.",
+    "For {customer}: {bike}, {problem}. Fixed, I {done}. They asked for used parts where possible.",
+    "Before lunch {customer} came with the {bike} because {problem}. I {done}; {part} {price} euros.",
+    "A {bike} for {customer}, promised for tonight. {problem}; I {done}.",
+    "{customer} could not wait, so I {done} while they had a coffee: {problem} on the {bike}.",
+)
+ANSWERS = (
+    "Order {number} is ready, and {customer} gets a message.",
+    "I added the {part} to order {number}; only few are left in the drawer.",
+    "Noted under {number}. {customer}'s next inspection is due in spring.",
+    "{number} is closed. Shall I thank {customer} for waiting?",
+    "That is the second {bike} with this trouble since the summer, see {number}.",
+)
+REPAIR_COUNT = 120
 YEAR_DAYS = 363
+FIRST_ORDER = 401
 
 NOTES = (
+    Note("The price of an inner tube is 7 euros.", 320, "factual", ("prices",)),
+    Note("The price of an inner tube is 9 euros.", 30, "factual", ("prices",)),
     Note(
         "The workshop opens at nine and closes at six, on Saturdays at two.", 360, "factual", ("hours",), 1.0
     ),
@@ -96,17 +111,23 @@ def _repairs() -> Iterator[Conversation]:
     """Repairs over the year, the same ones at every call."""
     chosen = Random(7)  # noqa: S311 (a story, no secret)
     for number in range(REPAIR_COUNT):
-        customer, bike = chosen.choice(CUSTOMERS), chosen.choice(BIKES)
         problem, done, part, price = chosen.choice(REPAIRS)
-        turns = dialogue(
-            chosen.choice(("Pia", "Oskar")),
-            (f"{customer} brought a {bike}: {problem}.", f"Order {number + 401} is open for {customer}."),
-            (f"I {done}. The {part} cost {price} euros.", "Shall I write the bill?"),
-        )
+        told = {
+            "customer": chosen.choice(CUSTOMERS),
+            "bike": chosen.choice(BIKES),
+            "problem": problem,
+            "done": done,
+            "part": part,
+            "price": price,
+            "number": FIRST_ORDER + number,
+        }
         yield Conversation(
-            f"order {number + 401}",
+            f"order {FIRST_ORDER + number}",
             YEAR_DAYS * (1 - number / REPAIR_COUNT),
-            (*turns, Turn("user", chosen.choice(REMARKS), 9, "Pia")),
+            dialogue(
+                chosen.choice(("Pia", "Oskar")),
+                (chosen.choice(REPORTS).format(**told), chosen.choice(ANSWERS).format(**told)),
+            ),
         )
 
 

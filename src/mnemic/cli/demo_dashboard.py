@@ -1,0 +1,55 @@
+"""`mnemic demo --ui`: stores a year of four owners in a folder, and opens the dashboard over it."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mnemic import Memory
+from mnemic.cli.output import out, print_line
+from mnemic.cli.serve import require_server, serve
+from mnemic.cli.story.telling import STORIES, tell
+from mnemic.db.embedded import stop
+from mnemic.errors import ConflictError
+
+KEY_NAME = "mnemic demo --ui"
+
+
+def show_dashboard(data_dir: Path | None, port: int, embedder: str | None) -> None:
+    """Fill a folder, unless the story is in it already, and serve it until Ctrl-C.
+
+    Without a folder a temporary one is used, which is gone afterwards.
+    """
+    require_server()
+    with _folder(data_dir) as folder:
+        with Memory(data_dir=folder, embedder=embedder) as memory:
+            _fill(memory)
+            key = memory.keys.create(role="admin", name=KEY_NAME).key
+        out.print("\nSign in with this key:", style="bold")
+        print_line(key)
+        serve(port=port, data_dir=folder, embedder=embedder, mcp=False)
+
+
+@contextmanager
+def _folder(data_dir: Path | None) -> Iterator[Path]:
+    if data_dir is not None:
+        yield data_dir
+        return
+    with TemporaryDirectory(prefix="mnemic-demo-") as folder:
+        yield Path(folder)
+        stop(Path(folder))  # The folder goes next, so the server must be gone.
+
+
+def _fill(memory: Memory) -> None:
+    """Store the story. A folder with other memories is left alone."""
+    owners, told = set(memory.admin.owners()), {story.owner for story in STORIES}
+    if told <= owners:
+        print_line("The story is in this folder already.")
+        return
+    if owners:
+        raise ConflictError("This folder holds memories of your own. Name an empty one with --data-dir.")
+    # Some of the story's jobs fail, which is part of it.
+    logging.getLogger("mnemic.worker").setLevel(logging.ERROR)
+    print_line("Storing a year of four owners; this takes up to a minute.")
+    tell(memory, report=lambda step: out.print(f"  {step}", style="dim", markup=False))

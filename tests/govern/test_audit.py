@@ -313,9 +313,9 @@ async def test_the_application_cannot_change_what_was_audited(
 FILL_LOG = """
 INSERT INTO traces.audit_log (tenant_id, audit_id, intent_id, process, action, target, phase, detail, at)
 SELECT %(tenant)s, uuid_at(n, phase), CASE WHEN phase <> 'intent' THEN uuid_at(n, 'intent') END, 'test',
-    'action ' || n %% 500, 'x', phase, '{}', now() - n * interval '1 second'
-FROM generate_series(1, 20000) AS n,
-LATERAL (VALUES ('intent'), (CASE n %% 1000 WHEN 0 THEN 'failed' ELSE 'succeeded' END)) AS phases (phase)
+    'action ' || n %% 100, 'x', phase, '{}', now() - n * interval '1 second'
+FROM generate_series(1, 6000) AS n,
+LATERAL (VALUES ('intent'), (CASE n %% 100 WHEN 0 THEN 'failed' ELSE 'succeeded' END)) AS phases (phase)
 ORDER BY phase = 'intent' DESC
 """
 UUID_AT = """
@@ -324,20 +324,25 @@ RETURN md5(n || CASE phase WHEN 'intent' THEN 'a' ELSE 'b' END)::uuid
 """
 
 
-@pytest.mark.parametrize(
-    ("filters", "index"),
-    [
-        ({}, "audit_log_(recent|phase)"),
-        ({"action": "action 7"}, "audit_log_action"),
-        ({"outcome": "failed"}, "audit_log_phase"),
-    ],
-)
 async def test_a_page_of_operations_reads_an_index_not_the_whole_log(
-    place_a: TenantDatabase, admin: AppConnection, filters: dict[str, str], index: str
+    place_a: TenantDatabase, admin: AppConnection
 ) -> None:
     admin.execute(UUID_AT)
     admin.execute(FILL_LOG.replace("uuid_at", "pg_temp.uuid_at").encode(), {"tenant": place_a.tenant.id})
     admin.execute("ANALYZE traces.audit_log")
+    for filters, index in (
+        ({}, "audit_log_recent"),
+        ({"action": "action 7"}, "audit_log_action"),
+        ({"outcome": "failed"}, "audit_log_phase"),
+    ):
+        plan = await plan_of_operations(place_a, filters)
+        assert index in plan, plan
+        assert "Seq Scan" not in plan, plan
+        removed = sum(int(count) for count in re.findall(r"Rows Removed by Filter: (\d+)", plan))
+        assert removed < 500, plan
+
+
+async def plan_of_operations(place: TenantDatabase, filters: dict[str, str]) -> str:
     wanted = {"action": None, "outcome": None} | filters
     parameters = wanted | {
         "owner": None,
@@ -349,12 +354,8 @@ async def test_a_page_of_operations_reads_an_index_not_the_whole_log(
         "limit": 51,
     }
     name = "ended_acts.list" if wanted["outcome"] else "acts.list"
-    async with place_a.transaction() as transaction:
+    async with place.transaction() as transaction:
         explained = await transaction.connection.execute(
-            f"EXPLAIN (ANALYZE, BUFFERS OFF) {query(name)}".encode(), transaction.values(name, parameters)
+            f"EXPLAIN ANALYZE {query(name)}".encode(), transaction.values(name, parameters)
         )
-        plan = "\n".join(str(row["QUERY PLAN"]) for row in await explained.fetchall())
-    assert re.search(index, plan), plan
-    assert "Seq Scan" not in plan, plan
-    removed = sum(int(count) for count in re.findall(r"Rows Removed by Filter: (\d+)", plan))
-    assert removed < 1_000, plan
+        return "\n".join(str(row["QUERY PLAN"]) for row in await explained.fetchall())

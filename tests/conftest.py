@@ -63,6 +63,13 @@ ConnectAs = Callable[[Tenant | None], AppConnection]
 
 
 @pytest.fixture(autouse=True)
+def _leave_no_tasks(request: pytest.FixtureRequest) -> None:
+    """For async tests only: a browser that a test drives has a running loop, which bars any other."""
+    if request.node.get_closest_marker("asyncio") is not None:
+        request.getfixturevalue("_end_leftover_tasks")
+
+
+@pytest.fixture
 async def _end_leftover_tasks() -> AsyncIterator[None]:
     """Cancel what memories that a test did not close still do, as the end of its own event loop would."""
     yield

@@ -55,6 +55,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "why.replaced": {"memory_id": IDS[0], "limit": 20},
     "why.replaced_by": {"memory_id": IDS[0]},
     "why.contradicted_by": {"memory_id": IDS[0], "limit": 20},
+    "why.derived": {"memory_id": IDS[0], "limit": 20},
 }
 
 

@@ -47,11 +47,6 @@ def serve(
     asyncio.run(_run(settings, embedder, host, port, worker=worker, with_mcp=with_mcp, json=json))
 
 
-def require_server() -> None:
-    """ConfigurationError if the extra `server` is not installed."""
-    _require("server", NEEDED)
-
-
 async def _run(
     settings: Settings,
     embedder: str | None,
@@ -157,6 +152,11 @@ def _say_started(address: str, has_keys: bool, *, json: bool) -> None:
     print_line(f"Mnemic serves at {address}")
     if not has_keys:
         remark("There is no API key yet. Create one: mnemic keys create --role write")
+
+
+def require_server() -> None:
+    """ConfigurationError if a package of the extra `server` is missing."""
+    _require("server", NEEDED)
 
 
 def _require(extra: str, modules: tuple[str, ...]) -> None:

@@ -222,7 +222,7 @@ async def test_nobody_counts_for_another_owner_or_another_tenant(
 
 
 @pytest.mark.parametrize(
-    "name", ["recall.reinforce", "memories.list", "memories.history", "conversations.turns"]
+    "name", ["recall.reinforce", "memory_lists.list", "memories.history", "conversations.turns"]
 )
 async def test_counts_are_looked_up_by_key(
     memory: AsyncMemory, admin: AppConnection, connect_as: ConnectAs, name: str

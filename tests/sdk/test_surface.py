@@ -29,7 +29,7 @@ def public_calls() -> Iterator[tuple[str, Any]]:
         elif isinstance(member, property) and (group := _group(member)) is not None:
             yield from (
                 (f"{name}.{call}", function)
-                for call, function in vars(group).items()
+                for call, function in inspect.getmembers(group)
                 if inspect.isfunction(function) and not call.startswith("_")
             )
 

@@ -70,6 +70,23 @@ def test_a_statement_can_be_understood_alone(subtests: pytest.Subtests) -> None:
             assert read_self_statements(text, "The user")[0].statement == expected
 
 
+def test_predicates_that_share_a_subject_are_all_read(subtests: pytest.Subtests) -> None:
+    for text, expected in (
+        ("I live in Oslo and work at Acme.", ["lives_in = Oslo", "works_at = Acme"]),
+        ("I moved to Bath last year and work as a nurse.", ["lives_in = Bath", "works_as = a nurse"]),
+        ("NOTE: Alice lives in Oslo and works at Acme.", ["lives_in = Oslo", "works_at = Acme"]),
+        ("I want to live in Oslo and work at Acme.", []),
+        ("I used to live in Oslo and work at Acme.", ["~lives_in = Oslo"]),
+        ("I have a son who lives in Oslo and works at Acme.", []),
+        ("I have friends who live in Oslo and work at Acme.", []),
+        ("I like to live alone and work at Acme if I can.", []),
+    ):
+        with subtests.test(text):
+            found = [(mark, attribute, value) for mark, _, attribute, value in found_in(text)]
+            current = [each for each in found if each[1] in ("lives_in", "works_at", "works_as")]
+            assert sorted(f"{mark}{attribute} = {value}" for mark, attribute, value in current) == expected
+
+
 def test_a_correction_is_marked_only_if_it_fills_a_slot() -> None:
     (reading,) = read_self_statements("No wait, actually I live in Leeds.", "Ana")
     assert (reading.is_correction, reading.statement) == (True, "Ana lives in Leeds.")

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -13,7 +13,8 @@ from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
-from mnemic.types.memory import CATEGORIES, STATUSES, Category, MemoryRecord, Status
+from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES, Category, MemoryRecord
+from mnemic.types.memory_list import MEMORY_ORDERS, MemoryCount, MemoryFacets, MemoryOrder
 from mnemic.types.why import Why
 
 app = typer.Typer(no_args_is_help=True, help="List, show, change and forget single memories.")
@@ -52,6 +53,34 @@ def list_memories(
     ] = None,
     until: Annotated[str | None, typer.Option(help="Only what happened before this date or time.")] = None,
     forgotten: Annotated[bool, typer.Option("--forgotten", help="Also forgotten memories.")] = False,
+    q: Annotated[
+        str | None, typer.Option(help="Only with all of these words; `berl*` finds words that begin so.")
+    ] = None,
+    memory_id: Annotated[
+        list[str] | None, typer.Option("--id", help="Only the memory with this id; may be repeated.")
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option("--source", help=f"Only from this source; may be repeated: {', '.join(SOURCES)}."),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", help="Only said in this role (user); may be repeated."),
+    ] = None,
+    name: Annotated[
+        list[str] | None, typer.Option("--name", help="Only said by exactly this name; may be repeated.")
+    ] = None,
+    min_confidence: Annotated[
+        float | None, typer.Option(help="Only with at least this confidence, 0 to 1.")
+    ] = None,
+    never_recalled: Annotated[
+        bool, typer.Option("--never-recalled", help="Only what no recall has found yet.")
+    ] = False,
+    as_of: Annotated[str | None, typer.Option(help="List what was known at this date or time.")] = None,
+    order: Annotated[MemoryOrder, typer.Option(help=f"One of: {', '.join(MEMORY_ORDERS)}.")] = "newest",
+    facets: Annotated[
+        bool, typer.Option("--facets", help="Count the memories and their values instead of listing them.")
+    ] = False,
     before: Annotated[
         str | None, typer.Option(help="Continue behind this id, the last of the page before.")
     ] = None,
@@ -61,24 +90,38 @@ def list_memories(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """List memories, newest first."""
+    """List memories, newest first, or with --facets count them and their values."""
+    filters: dict[str, Any] = {
+        "q": q,
+        "ids": memory_id,
+        "channel": channel,
+        "categories": category,
+        "statuses": status or ["active"],
+        "tags": tag or (),
+        "sources": source,
+        "roles": role,
+        "names": name,
+        "conversation": conversation,
+        "since": since,
+        "until": until,
+        "min_confidence": min_confidence,
+        "never_recalled": never_recalled,
+        "include_forgotten": forgotten,
+        "as_of": as_of,
+    }
 
     async def run() -> tuple[Sequence[MemoryRecord], str]:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            found = await memory.memories.list(
-                channel=channel,
-                categories=cast(list[Category] | None, category),
-                statuses=cast(list[Status], status or ["active"]),
-                tags=tag or (),
-                conversation=conversation,
-                since=since,
-                until=until,
-                include_forgotten=forgotten,
-                before=before,
-                limit=limit,
-            )
+            found = await memory.memories.list(**filters, order=order, before=before, limit=limit)
             return found, "" if found else await reason_for_empty(memory, "No memory passes the filters.")
 
+    async def run_facets() -> tuple[MemoryCount, MemoryFacets]:
+        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
+            return await memory.memories.count(**filters), await memory.memories.facets(**filters)
+
+    if facets:
+        _print_facets(*asyncio.run(run_facets()), json=json)
+        return
     records, empty = asyncio.run(run())
     if json:
         print_json([asdict(record) for record in records])
@@ -268,6 +311,20 @@ def why(
         print_json(asdict(found))
     else:
         print_line(found.text)
+
+
+def _print_facets(count: MemoryCount, facets: MemoryFacets, *, json: bool) -> None:
+    if json:
+        print_json({"count": asdict(count), "facets": asdict(facets)})
+        return
+    print_line(f"{'' if count.is_exact else 'at least '}{count.count:,} memories")
+    listing = table("field", "value", "memories")
+    for field, values in asdict(facets).items():
+        for each in values if isinstance(values, tuple) else ():
+            listing.add_row(field, Text(one_line(each["value"])), f"{each['count']:,}")
+    out.print(listing)
+    if not facets.is_exact:
+        print_line(f"Values are counted over the newest {facets.memory_count:,} memories.")
 
 
 def _print_table(records: Sequence[MemoryRecord]) -> None:

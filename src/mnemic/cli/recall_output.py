@@ -90,6 +90,9 @@ def print_footer(found: Recalled, *, stages: bool) -> None:
     total = f"{len(found)} hit{plural} in {found.timings['total']:.0f} ms, confidence {found.confidence:.2f}"
     out.print(f"\n[dim]{total}[/]")
     if stages:
+        parts = [f"{name} {value:+.2f}" for name, value in (found.confidence_parts or {}).items()]
+        why = ", ".join(parts) or "decided by a rule"
+        out.print(f"[dim]refuses below {found.threshold:.2f}; confidence: {why}[/]")
         spent = [f"{name} {time_ms:.1f}" for name, time_ms in found.timings.items() if name != "total"]
         out.print(f"[dim]milliseconds: {', '.join(spent)}[/]")
         counted = [f"{name} {count:,}" for name, count in found.counts.items()]

@@ -5,7 +5,7 @@ It needs the extra `server`, which is imported only here; MCP is served if the e
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
@@ -47,11 +47,6 @@ def serve(
     asyncio.run(_run(settings, embedder, host, port, worker=worker, with_mcp=with_mcp, json=json))
 
 
-def require_server() -> None:
-    """ConfigurationError if the extra `server` is not installed."""
-    _require("server", NEEDED)
-
-
 async def _run(
     settings: Settings,
     embedder: str | None,
@@ -63,36 +58,66 @@ async def _run(
     json: bool,
 ) -> None:
     """Open the database, serve until a signal comes, and close everything."""
-    # The extra `server` is installed: `serve` has looked.
+    prepare_process()
+    async with Tenants(settings, embedder=embedder) as tenants:
+        has_keys = await keys.any_exist(tenants.database)
+        await serve_tenants(
+            tenants,
+            settings,
+            host,
+            port,
+            worker=worker,
+            with_mcp=with_mcp,
+            on_started=lambda address: _say_started(address, has_keys, json=json),
+        )
+
+
+def prepare_process() -> None:
+    """Prepare this process for a server: its logs, its limit of open files, the threads of its event loop."""
+    from mnemic.server.logs import log_to_stderr  # noqa: PLC0415 (extra: server)
+    from mnemic.server.running import raise_file_limit, start_threads  # noqa: PLC0415 (extra: server)
+
+    log_to_stderr()
+    raise_file_limit()
+    start_threads()
+
+
+async def serve_tenants(
+    tenants: Tenants,
+    settings: Settings,
+    host: str,
+    port: int,
+    *,
+    worker: bool = True,
+    with_mcp: bool | None = None,
+    on_started: Callable[[str], None],
+) -> None:
+    """Serve open tenants until a signal comes; `on_started` is called with the address of the server.
+
+    Without `with_mcp`, MCP is served if its extra is installed.
+    """
+    # The extra `server` is installed: the commands have looked.
     from mnemic.dashboard.app import mount_dashboard  # noqa: PLC0415 (extra: server)
     from mnemic.server.app import build_app  # noqa: PLC0415 (extra: server)
-    from mnemic.server.logs import log_to_stderr  # noqa: PLC0415 (extra: server)
     from mnemic.server.running import (  # noqa: PLC0415 (extra: server)
         Server,
         check_host,
         freeze_loaded_objects,
         listen,
-        raise_file_limit,
-        start_threads,
         url_of,
     )
 
-    log_to_stderr()
-    raise_file_limit()
-    start_threads()
-    async with Tenants(settings, embedder=embedder) as tenants:
-        await check_host(host, tenants)
-        has_keys = await keys.any_exist(tenants.database)
-        server_app = build_app(tenants, settings)
-        if with_mcp:
-            _add_mcp(server_app, host)
-        mount_dashboard(server_app)
-        with listen(host, port) as listening:
-            address = url_of(listening)
-            server = Server(server_app, on_started=lambda: _say_started(address, has_keys, json=json))
-            freeze_loaded_objects()
-            async with _working(tenants) if worker else nullcontext():
-                await server.serve(sockets=[listening])
+    await check_host(host, tenants)
+    server_app = build_app(tenants, settings)
+    if with_mcp or (with_mcp is None and find_spec("mcp") is not None):
+        _add_mcp(server_app, host)
+    mount_dashboard(server_app)
+    with listen(host, port) as listening:
+        address = url_of(listening)
+        server = Server(server_app, on_started=lambda: on_started(address))
+        freeze_loaded_objects()
+        async with _working(tenants) if worker else nullcontext():
+            await server.serve(sockets=[listening])
 
 
 def _add_mcp(server_app: "ServerApp", host: str) -> None:

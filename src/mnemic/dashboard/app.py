@@ -34,7 +34,7 @@ def mount_dashboard(server_app: ServerApp) -> None:
     routes = server_app.app.router.routes
     browser_sessions = BrowserSessions(server_app.authenticator)
     routes.append(Route(f"{STATIC}/{{name}}", serve_static))
-    routes.extend(sign_in_routes(browser_sessions))
+    routes.extend(sign_in_routes(browser_sessions, server_app.authenticator))
     for page in PAGES:
         for view in page.views:
             endpoint = _endpoint(page, view, server_app, browser_sessions)

@@ -9,15 +9,18 @@ from mnemic.dashboard.rendering import render_alone
 from mnemic.dashboard.visit import ROOT
 from mnemic.errors import NotAuthenticatedError, TooManyRequestsError
 from mnemic.govern.sessions import NewSession
+from mnemic.server.authentication import Authenticator
 from mnemic.server.browser_sessions import BrowserSessions, delete_cookie, set_cookie
+from mnemic.server.place_proof import PATH as PROOF
+from mnemic.server.place_proof import give_proof
 
 SIGN_IN_MAX_BYTES = 8 << 10
 LINK = "link"
 """The field of the URL that holds the secret of a link."""
 
 
-def sign_in_routes(browser_sessions: BrowserSessions) -> list[Route]:
-    """The sign-in page, the form that it sends, and the form that ends the session."""
+def sign_in_routes(browser_sessions: BrowserSessions, authenticator: Authenticator) -> list[Route]:
+    """The sign-in page, the form that it sends, the form that ends the session; and the server's proof."""
 
     async def show(request: Request) -> Response:
         secret = request.query_params.get(LINK)
@@ -44,10 +47,14 @@ def sign_in_routes(browser_sessions: BrowserSessions) -> list[Route]:
         delete_cookie(response)
         return response
 
+    async def prove(request: Request) -> Response:
+        return give_proof(request, authenticator)
+
     return [
         Route(f"{ROOT}/sign-in", show, methods=["GET"]),
         Route(f"{ROOT}/sign-in", sign_in, methods=["POST"]),
         Route(f"{ROOT}/sign-out", sign_out, methods=["POST"]),
+        Route(PROOF, prove, methods=["GET"]),
     ]
 
 

@@ -35,7 +35,7 @@ from uuid import UUID
 from mnemic.errors import ConfigurationError
 
 Purpose = Literal["tenant", "opening", "maintenance", "working", "key", "session"]
-SignedPurpose = Literal["claim jobs", "authenticate", "find key", "find session"]
+SignedPurpose = Literal["claim jobs", "authenticate", "find key", "find session", "prove server"]
 
 KEY_BYTES = 32
 LOGIN_PREFIX = "mnemic_login_"

@@ -65,6 +65,13 @@ class NewSession:
     secret: str = field(repr=False)
 
 
+@dataclass(frozen=True)
+class NewLink(NewSession):
+    """A link that was just made, and the key that its session will belong to."""
+
+    key_id: UUID
+
+
 async def open_session(database: TenantDatabase, key: ApiKey, *, request_id: str | None = None) -> NewSession:
     """Open a session of a key that has just been looked up; NotAuthenticatedError if it has ended since."""
     session_id = new_id()
@@ -91,7 +98,7 @@ async def end_session(
         await act.commit_with(transaction)
 
 
-async def create_link(database: TenantDatabase, *, process: str) -> NewSession:
+async def create_link(database: TenantDatabase, *, process: str) -> NewLink:
     """A link that opens one session with the role admin, as a new key that ends with the session."""
     scope = Scope(owner=None, channel=GLOBAL_CHANNEL, process=process)
     parent = await keys.create(
@@ -102,7 +109,8 @@ async def create_link(database: TenantDatabase, *, process: str) -> NewSession:
         expires_at=datetime.now(UTC) + timedelta(seconds=SESSION_S),
     )
     async with database.transaction() as transaction:
-        return await _open(transaction, parent.key_id, "link", new_id())
+        link = await _open(transaction, parent.key_id, "link", new_id())
+    return NewLink(link.session_id, link.expires_at, link.secret, parent.key_id)
 
 
 async def use_link(database: Database, secret: str, *, request_id: str | None = None) -> NewSession:

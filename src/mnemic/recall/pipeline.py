@@ -93,6 +93,8 @@ async def _recall(caller: Caller, request: Request, embedder: TextEmbedder) -> R
         refused=decision.refused,
         reason=decision.reason,
         confidence=decision.confidence,
+        threshold=decision.threshold,
+        confidence_parts=decision.parts if request.explain else None,
         text=packed.text,
         token_count=packed.token_count,
         timings=timer.timings(),

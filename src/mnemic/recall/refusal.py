@@ -28,7 +28,7 @@ import functools
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -104,11 +104,16 @@ WORDS_ONLY = Calibration(best_words=7.0, known_words=1.6, log_memories=-0.62)
 
 @dataclass(frozen=True)
 class Decision:
-    """The outcome, and the confidence that decided it; `reason` is set if recall refuses."""
+    """The outcome, and what decided it: the confidence, its parts and the threshold of refusal.
+
+    `reason` is set if recall refuses.
+    """
 
     outcome: Outcome
     confidence: float
     reason: str | None = None
+    threshold: float = 0.0
+    parts: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def refused(self) -> bool:
@@ -117,7 +122,7 @@ class Decision:
 
     def without_hits(self, reason: str) -> "Decision":
         """A refusal with the same confidence."""
-        return Decision("refused", self.confidence, reason)
+        return replace(self, outcome="refused", reason=reason)
 
 
 def decide_outcome(
@@ -129,8 +134,11 @@ def decide_outcome(
     threshold: float,
 ) -> Decision:
     """Refuse if the owner has no memories, or none is a candidate, or the confidence is too low."""
-    sure = confidence(pools, rankings, analysis, model)
-    decided = Decision("found" if sure >= WEAK_BELOW else "weak", sure)
+    judged = judge_confidence(pools, rankings, analysis, model)
+    sure = judged.confidence
+    decided = Decision(
+        "found" if sure >= WEAK_BELOW else "weak", sure, threshold=threshold, parts=judged.parts
+    )
     if not any(pool.lexical.terms.memory_count for pool in pools):
         return decided.without_hits(f"The owner {owner!r} has no memories.")
     if not any(len(pool) for pool in pools):
@@ -154,27 +162,45 @@ def refusal_threshold(given: float | None, setting: float | None, *, strict: boo
     return max(usual, STRICT_BELOW) if strict else usual
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """A confidence, and the parts of the sum that it is the logistic function of; none if a rule decided."""
+
+    confidence: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+
 def confidence(
     pools: Sequence[CandidatePool],
     rankings: Sequence[Ranking],
     analysis: QueryAnalysis,
     model: str | None,
 ) -> float:
-    """From 0 (nothing is known) to 1, the best of all pools; without a model, by words alone.
+    """From 0 (nothing is known) to 1, the best of all pools; without a model, by words alone."""
+    return judge_confidence(pools, rankings, analysis, model).confidence
+
+
+def judge_confidence(
+    pools: Sequence[CandidatePool],
+    rankings: Sequence[Ranking],
+    analysis: QueryAnalysis,
+    model: str | None,
+) -> Judgement:
+    """The confidence with its parts, those of the best pool.
 
     A query that names only a time is answered by any memory of that time, an overview by any memory that it
     is about.
     """
     if analysis.overview is not None and any(map(len, pools)):
-        return 1.0
+        return Judgement(1.0)
     if analysis.is_time_only and any(in_windows(pool.happened_at_s, analysis).any() for pool in pools):
-        return 1.0
-    confidences = (
-        _confidence(pool, ranking, analysis, model)
+        return Judgement(1.0)
+    judged = (
+        _judge(pool, ranking, analysis, model)
         for pool, ranking in zip(pools, rankings, strict=True)
         if len(pool)
     )
-    return max(confidences, default=0.0)
+    return max(judged, key=lambda each: each.confidence, default=Judgement(0.0))
 
 
 def calibration_of(model: str) -> Calibration:
@@ -182,26 +208,27 @@ def calibration_of(model: str) -> Calibration:
     return TESTING if model.startswith(TESTING_PREFIX) else BY_MODEL.get(model, UNCALIBRATED)
 
 
-def _confidence(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis, model: str | None) -> float:
+def _judge(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis, model: str | None) -> Judgement:
     cosines = pool.cosines[~np.isnan(pool.cosines)]
     has_cosines = model is not None and len(cosines) > 0
     calibration = calibration_of(model) if model is not None and has_cosines else WORDS_ONLY
     lexical = pool.lexical
     weights = lexical.weights
     total = float(weights.sum()) or 1.0
-    parts = (
-        calibration.cosine * (cosines.max() if has_cosines else 0.0)
-        + calibration.mean * pool.cosine_mean
-        + calibration.spread * pool.cosine_deviation
-        + calibration.best_words * pool.term_weights.max() / total
-        + calibration.known_words * weights[lexical.shares > 0].sum() / total
-        + calibration.unknown_words * np.log1p(weights[_is_unknown(pool)].sum())
-        + calibration.log_memories * _log_memories(lexical.terms.memory_count)
-        + calibration.lead * _lead(ranking.evidence)
-        + calibration.in_window * in_windows(pool.happened_at_s, analysis)[ranking.fused.argmax()]
-        + calibration.offset
-    )
-    return float(1 / (1 + np.exp(-parts)))
+    parts = {
+        "cosine": calibration.cosine * (cosines.max() if has_cosines else 0.0),
+        "mean": calibration.mean * pool.cosine_mean,
+        "spread": calibration.spread * pool.cosine_deviation,
+        "best words": calibration.best_words * pool.term_weights.max() / total,
+        "known words": calibration.known_words * weights[lexical.shares > 0].sum() / total,
+        "unknown words": calibration.unknown_words * np.log1p(weights[_is_unknown(pool)].sum()),
+        "memories": calibration.log_memories * _log_memories(lexical.terms.memory_count),
+        "lead": calibration.lead * _lead(ranking.evidence),
+        "in window": calibration.in_window * in_windows(pool.happened_at_s, analysis)[ranking.fused.argmax()],
+        "offset": calibration.offset,
+    }
+    kept = {name: float(value) for name, value in parts.items() if value}
+    return Judgement(float(1 / (1 + np.exp(-sum(parts.values())))), kept)
 
 
 def _lead(evidence: Floats) -> float:

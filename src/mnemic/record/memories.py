@@ -19,7 +19,7 @@ from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.types.checks import check_text
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX, ChangedBy, MemoryRecord
-from mnemic.types.scope import GLOBAL_CHANNEL, Scope
+from mnemic.types.scope import Scope
 
 # A change of one of these fields makes a new version; reverting to a version restores them. The trigger
 # `keep_version` and the query `memories.write` name the same columns.
@@ -66,19 +66,6 @@ async def get_memory(database: TenantDatabase, scope: Scope, memory_id: UUID) ->
     """One memory of the owner, whatever its status; NotFoundError if the owner has no such memory."""
     async with database.transaction() as transaction:
         return await read_memory(transaction, scope.require_owner(), memory_id)
-
-
-async def list_memories(
-    database: TenantDatabase, scope: Scope, filters: dict[str, Any]
-) -> list[MemoryRecord]:
-    """Memories of the owner, newest first; of a channel that is a branch, also those that it reads."""
-    channel = filters["channel"]
-    query = "memories.list" if channel in (None, GLOBAL_CHANNEL) else "memories.list_in_channel"
-    async with database.transaction() as transaction:
-        rows = await transaction.rows(query, {"owner": scope.require_owner(), **filters})
-    # What outdates a memory of another channel may have been stored there after the fork.
-    hidden = ({**row, "outdated_by": None} if channel not in (None, row["channel"]) else row for row in rows)
-    return [MemoryRecord.from_row(row) for row in hidden]
 
 
 async def change_memory(

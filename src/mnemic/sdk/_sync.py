@@ -117,6 +117,7 @@ from mnemic.types.memory import (
     Source,
     Status,
 )
+from mnemic.types.memory_list import MemoryCount, MemoryFacets, MemoryOrder
 from mnemic.types.memory_map import MemoryMap
 from mnemic.types.overview import Overview, Snapshot
 from mnemic.types.owner_counts import OwnerCounts, OwnerOrder
@@ -2224,43 +2225,6 @@ class Memories(Facade[AsyncMemories]):
         """Return the text as it was retained: for a chunk of a long text, the text of all its chunks."""
         return self._portal.run(self._async.whole(memory_id, owner=owner))
 
-    def list(
-        self,
-        *,
-        categories: Sequence[Category] | None = None,
-        statuses: Sequence[Status] | None = ("active",),
-        tags: Sequence[str] = (),
-        channel: str | None = None,
-        conversation: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        include_forgotten: bool = False,
-        before: UUID | str | None = None,
-        limit: int = 100,
-        owner: str | None = None,
-    ) -> Sequence[MemoryRecord]:
-        """Return memories, newest first; `before` is the id of the last memory of the previous page.
-
-        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
-        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
-        or the time when it was recorded if that is not known.
-        """
-        return self._portal.run(
-            self._async.list(
-                categories=categories,
-                statuses=statuses,
-                tags=tags,
-                channel=channel,
-                conversation=conversation,
-                since=since,
-                until=until,
-                include_forgotten=include_forgotten,
-                before=before,
-                limit=limit,
-                owner=owner,
-            )
-        )
-
     def update(
         self,
         memory_id: UUID | str,
@@ -2527,6 +2491,157 @@ class Memories(Facade[AsyncMemories]):
         A worker makes it. If such a job is waiting already, this changes nothing.
         """
         return self._portal.run(self._async.make_map(owner=owner))
+
+    def list(
+        self,
+        *,
+        q: str | None = None,
+        ids: Sequence[UUID | str] | None = None,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        sources: Sequence[Source] | None = None,
+        roles: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        min_confidence: float | None = None,
+        never_recalled: bool = False,
+        include_forgotten: bool = False,
+        as_of: datetime | str | None = None,
+        order: MemoryOrder = "newest",
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[MemoryRecord]:
+        """Return memories in an order; `before` is the id of the last memory of the previous page.
+
+        `q` are words that a memory must have, all of them, in any form (`moved` finds `moving`); `berl*`
+        finds words that begin so. A memory must have all `tags`. `roles` and `names` say who spoke. `since`
+        and `until` compare the time when it happened, or the time when it was recorded if that is not known.
+        With `as_of`, memories are listed as they were known then.
+
+        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
+        as of the fork. The order `happened` starts with what happened last, `salience` sorts the newest 1,000
+        that match.
+        """
+        return self._portal.run(
+            self._async.list(
+                q=q,
+                ids=ids,
+                categories=categories,
+                statuses=statuses,
+                tags=tags,
+                sources=sources,
+                roles=roles,
+                names=names,
+                channel=channel,
+                conversation=conversation,
+                since=since,
+                until=until,
+                min_confidence=min_confidence,
+                never_recalled=never_recalled,
+                include_forgotten=include_forgotten,
+                as_of=as_of,
+                order=order,
+                before=before,
+                limit=limit,
+                owner=owner,
+            )
+        )
+
+    def count(
+        self,
+        *,
+        q: str | None = None,
+        ids: Sequence[UUID | str] | None = None,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        sources: Sequence[Source] | None = None,
+        roles: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        min_confidence: float | None = None,
+        never_recalled: bool = False,
+        include_forgotten: bool = False,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> MemoryCount:
+        """Return how many memories match the filters of `list`, counted up to 10,000."""
+        return self._portal.run(
+            self._async.count(
+                q=q,
+                ids=ids,
+                categories=categories,
+                statuses=statuses,
+                tags=tags,
+                sources=sources,
+                roles=roles,
+                names=names,
+                channel=channel,
+                conversation=conversation,
+                since=since,
+                until=until,
+                min_confidence=min_confidence,
+                never_recalled=never_recalled,
+                include_forgotten=include_forgotten,
+                as_of=as_of,
+                owner=owner,
+            )
+        )
+
+    def facets(
+        self,
+        *,
+        q: str | None = None,
+        ids: Sequence[UUID | str] | None = None,
+        categories: Sequence[Category] | None = None,
+        statuses: Sequence[Status] | None = ("active",),
+        tags: Sequence[str] = (),
+        sources: Sequence[Source] | None = None,
+        roles: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        channel: str | None = None,
+        conversation: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+        min_confidence: float | None = None,
+        never_recalled: bool = False,
+        include_forgotten: bool = False,
+        as_of: datetime | str | None = None,
+        owner: str | None = None,
+    ) -> MemoryFacets:
+        """Return the values to filter further by: the most frequent ones of the memories that match.
+
+        They are counted over the newest 1,000 that match.
+        """
+        return self._portal.run(
+            self._async.facets(
+                q=q,
+                ids=ids,
+                categories=categories,
+                statuses=statuses,
+                tags=tags,
+                sources=sources,
+                roles=roles,
+                names=names,
+                channel=channel,
+                conversation=conversation,
+                since=since,
+                until=until,
+                min_confidence=min_confidence,
+                never_recalled=never_recalled,
+                include_forgotten=include_forgotten,
+                as_of=as_of,
+                owner=owner,
+            )
+        )
 
 
 class Metrics(Facade[AsyncMetrics]):

@@ -12,6 +12,7 @@ this server (`check_same_origin`).
 import logging
 from collections.abc import Awaitable
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -158,13 +159,13 @@ def check_same_origin(request: Request) -> None:
 
 
 def check_own_visit(request: Request) -> None:
-    """ForbiddenError if another site, or a browser that looks ahead, follows a link that can be used once."""
+    """ForbiddenError if a link is used from another machine, or by a browser that only looks ahead."""
     headers = request.headers
-    is_foreign = headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
-    is_ahead = "prefetch" in headers.get("sec-purpose", "") + headers.get("purpose", "")
-    if is_foreign or is_ahead:
+    if "prefetch" in headers.get("sec-purpose", "") + headers.get("purpose", ""):
+        raise ForbiddenError("This link opens a session when it is visited, not before.")
+    if not _is_loopback(_address(request)):
         raise ForbiddenError(
-            "This link was opened by another site. Copy it into the address bar of the browser."
+            "This link works only on the machine of the server. Sign in with an API key instead."
         )
 
 
@@ -182,6 +183,13 @@ def _secret_of(request: Request) -> str:
     if len(given) != 1:
         raise NotAuthenticatedError("Sign in first.")
     return given[0][:SECRET_MAX_CHARACTERS]
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 def _address(request: Request) -> str:

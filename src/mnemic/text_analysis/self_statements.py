@@ -65,6 +65,22 @@ _CLAUSE_END = re.compile(
     r"(?:,? (?:and|but|so|because|while|though|although|yet|as|since)|[,;:–—]|\() (?=(?:I|we|my|our)\b)",
     re.IGNORECASE,
 )
+# Verbs that may share the subject of the clause before, "I" or a name: "I live in Oslo and work at Acme".
+_I_VERB = (
+    r"(?:live|work|love|like|hate|enjoy|prefer|play|speak|study|teach|own|drive|have|am|use|collect"
+    r"|lived|worked|loved|hated|enjoyed|played|studied|taught|owned|had|was|used|moved|grew up)"
+)
+_NAME_VERB = (
+    r"(?:lives|works|loves|likes|hates|enjoys|prefers|plays|speaks|studies|teaches|owns|drives|has|is|uses"
+    r"|collects|lived|worked|loved|hated|enjoyed|played|studied|taught|owned|had|was|used|moved|grew up)"
+)
+# Not behind an infinitive or a relative clause: "a son who moved out and works", "I like to sing and play".
+_NOT_SHARED = r"(?:(?! to (?:be|[a-z]+)\b| wh(?:o|ich|ere)\b| that\b| if\b| when\b)[^,;:])"
+_SHARED_SUBJECT = re.compile(
+    rf"(?P<subject>(?P<i>I)|The user|{PERSON}) (?P<first>(?(i){_I_VERB}|{_NAME_VERB}){_NOT_SHARED}{{2,120}}?)"
+    rf",? (?:and|but) (?P<second>(?(i){_I_VERB}|{_NAME_VERB}) .{{2,300}})",
+    re.DOTALL,
+)
 _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"[‘’]"), "'"),
     (re.compile(r"\b(I)'m\b", re.IGNORECASE), r"\1 am"),
@@ -153,9 +169,19 @@ def _clauses(plain: str) -> Iterator[str]:
     for count, end in enumerate(_CLAUSE_END.finditer(plain)):
         if count >= CLAUSES_MAX - 1:
             break
-        yield plain[start : end.start()]
+        yield from _with_subjects(plain[start : end.start()])
         start = end.end()
-    yield plain[start:]
+    yield from _with_subjects(plain[start:])
+
+
+def _with_subjects(clause: str) -> Iterator[str]:
+    """The clause, or its parts that share a subject, each with it: "I live in Oslo", "I work at Acme"."""
+    for _ in range(CLAUSES_MAX):
+        if (shared := _SHARED_SUBJECT.fullmatch(clause)) is None:
+            break
+        yield f"{shared['subject']} {shared['first']}"
+        clause = f"{shared['subject']} {shared['second']}"
+    yield clause
 
 
 def _read_clause(

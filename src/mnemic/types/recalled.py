@@ -102,7 +102,9 @@ class Recalled(_PackedOnFirstRead):
 
     `outcome` is "found"; "weak" if there are hits that may not answer the query, which `text` says in its
     first line; or "refused", and then `refused` is true. `confidence` is the probability, from 0 to 1, that
-    the answer to the query is among the hits; it decides the outcome. `text` is the hits packed for a prompt.
+    the answer to the query is among the hits; it decides the outcome: below `threshold` recall refuses. With
+    `explain`, `confidence_parts` are the parts of the sum whose logistic function it is; they are empty if a
+    rule decided instead. `text` is the hits packed for a prompt.
     `timings` are milliseconds per stage, `counts` the candidates of each technique, `notes` what was skipped
     or failed.
 
@@ -125,6 +127,8 @@ class Recalled(_PackedOnFirstRead):
     working: WorkingMemory | None = None
     profile: Profile | None = None
     strategies: tuple[Strategy, ...] | None = None
+    threshold: float = 0.0
+    confidence_parts: Mapping[str, float] | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         """The hits, best first."""

@@ -55,7 +55,7 @@ DETAILS = (
 )  # fmt: skip
 ENDS_WELL = (
     "{customer}: it works again, thank you!", "Perfect, that was quick.", "Now I see all of it again.",
-    "Ah, the other account. I feel silly.", "Solved. You may close {number}.", "Great, I will tell my colleague.",
+    "Ah, the other account. I feel silly.", "Solved. You may close {number}.", "I will tell my colleague.",
 )  # fmt: skip
 ENDS_BADLY = (
     "That did not help. I will write again tomorrow.", "No, {number} is not solved for me.",

@@ -17,7 +17,8 @@ from mnemic.retain.branch_changes import replace_in_branch
 from mnemic.retain.items import check_fields
 from mnemic.retain.reembed import reembed
 from mnemic.retain.supersede import supersede
-from mnemic.sdk.routing import CallGroup, routed
+from mnemic.sdk.groups.memory_lists import MemoryLists
+from mnemic.sdk.routing import routed
 from mnemic.types.checks import (
     check_choice,
     check_flag,
@@ -25,23 +26,19 @@ from mnemic.types.checks import (
     check_share,
     check_text,
     check_time,
-    check_window,
 )
 from mnemic.types.feedback import NOTE_MAX_CHARACTERS, Feedback, FeedbackKind
 from mnemic.types.memory import (
     CATEGORIES,
     CHANGERS,
     RELATIONSHIP_KINDS,
-    STATUSES,
     Category,
     ChangedBy,
     MemoryRecord,
     MemoryRelationship,
     RelationshipKind,
-    Status,
 )
 from mnemic.types.memory_map import MemoryMap
-from mnemic.types.page import check_limit
 from mnemic.types.promotion import Promotion
 from mnemic.types.scope import check_name
 from mnemic.types.tags import check_tags
@@ -50,7 +47,7 @@ from mnemic.types.why import Why
 REASON_MAX_CHARACTERS = 1024
 
 
-class AsyncMemories(CallGroup):
+class AsyncMemories(MemoryLists):
     """Single memories. Every change keeps the earlier version; no call here erases data."""
 
     @routed("memories.get")
@@ -66,41 +63,6 @@ class AsyncMemories(CallGroup):
         return await memories.read_whole(
             self._caller.database, self._caller.scoped(owner), check_id("memory_id", memory_id)
         )
-
-    @routed("memories.list")
-    async def list(
-        self,
-        *,
-        categories: Sequence[Category] | None = None,
-        statuses: Sequence[Status] | None = ("active",),
-        tags: Sequence[str] = (),
-        channel: str | None = None,
-        conversation: str | None = None,
-        since: datetime | str | None = None,
-        until: datetime | str | None = None,
-        include_forgotten: bool = False,
-        before: UUID | str | None = None,
-        limit: int = 100,
-        owner: str | None = None,
-    ) -> Sequence[MemoryRecord]:
-        """Return memories, newest first; `before` is the id of the last memory of the previous page.
-
-        Without a `channel`, these are the memories outside of branches; in a branch, also those of its parent
-        as of the fork. A memory must have all `tags`. `since` and `until` compare the time when it happened,
-        or the time when it was recorded if that is not known.
-        """
-        filters = {
-            "categories": _choices("categories", categories, CATEGORIES),
-            "statuses": _choices("statuses", statuses, STATUSES),
-            "tags": list(check_tags(tags)),
-            "channel": check_name("channel", channel) if channel is not None else None,
-            "conversation": check_name("conversation", conversation) if conversation is not None else None,
-            **check_window(since, until),
-            "include_forgotten": check_flag("include_forgotten", include_forgotten),
-            "before": check_id("before", before) if before is not None else None,
-            "limit": check_limit(limit),
-        }
-        return await memories.list_memories(self._caller.database, self._caller.scoped(owner), filters)
 
     @routed("memories.update")
     async def update(

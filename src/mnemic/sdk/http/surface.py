@@ -67,6 +67,8 @@ SURFACE: tuple[Route, ...] = (
     Route("statements.set_policy", "PUT", "/v1/contradiction-policies", "admin", "tenant"),
     Route("statements.remove_policy", "DELETE", "/v1/contradiction-policies", "admin", "tenant"),
     Route("memories.list", "GET", "/v1/memories", "read"),
+    Route("memories.count", "GET", "/v1/memory-count", "read"),
+    Route("memories.facets", "GET", "/v1/memory-facets", "read"),
     Route("memories.get", "GET", "/v1/memories/{memory_id}", "read"),
     Route("memories.whole", "GET", "/v1/memories/{memory_id}/whole", "read"),
     Route("memories.history", "GET", "/v1/memories/{memory_id}/history", "read"),

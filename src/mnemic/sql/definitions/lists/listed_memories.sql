@@ -1,6 +1,6 @@
 -- needs: lists/is_listed, recall/known_at, recall/is_hidden
--- An owner's memories that match the filter of a list, each in the version that is read: the current one, or with `as_of`,
--- or in a branch, the one that was known then. `viewed` says how the channel reads its parents (mnemic.branch_filter).
+-- An owner's memories whose current version is read and matches the filter of a list: with `as_of`, or in a branch, those
+-- that have not changed since then. `viewed` says how the channel reads its parents (mnemic.branch_filter).
 -- Without a channel, memories outside of branches. Inlined into mnemic.list_memories: conditions that compare nothing
 -- disappear, and the order and the limit there choose the index.
 CREATE OR REPLACE FUNCTION mnemic.listed_memories(
@@ -32,24 +32,4 @@ AS $$
               WHERE counts.tenant_id = of_tenant AND counts.memory_id = now.memory_id AND counts.retrieval_count > 0
           )
       )
-    UNION ALL
-    SELECT past.memory_id, coalesce(past.at, past.created_at)
-    FROM state.memory_versions AS past
-    WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
-      AND past.tenant_id = of_tenant AND past.owner = of_owner
-      AND CASE
-          WHEN (viewed).branch IS NOT NULL THEN past.channel = (viewed).branch OR past.channel = ANY((viewed).past_channels)
-          WHEN (filter).channel IS NULL THEN past.branch IS NULL
-          ELSE past.channel = (filter).channel
-      END
-      AND past.recorded_at <= mnemic.known_at(viewed, past.channel, (filter).as_of)
-      AND past.known_until > mnemic.known_at(viewed, past.channel, (filter).as_of)
-      AND ((viewed).branch IS NULL OR NOT mnemic.is_hidden(of_tenant, of_owner, past.memory_id, viewed, (filter).as_of))
-      AND (only_ids IS NULL OR past.memory_id = ANY(only_ids))
-      AND (wanted IS NULL OR past.words @@ wanted)
-      AND mnemic.is_listed(
-          filter, past.category, past.status, past.tags, past.source, past.role, past.name, past.conversation,
-          coalesce(past.at, past.created_at), past.confidence, past.deleted_at
-      )
-      AND (NOT coalesce((filter).never_recalled, false) OR past.retrieval_count = 0)
 $$;

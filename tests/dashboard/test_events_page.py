@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
@@ -98,6 +99,18 @@ def test_a_bound_key_sees_its_owner_only(empty_dashboard: Dashboard) -> None:
             set_state(empty_dashboard, "bob", "another secret")
             set_state(empty_dashboard, "alice", "two")
             assert positions(next(rows)) == [4]
+
+
+def test_a_stream_misses_nothing_since_the_list(empty_dashboard: Dashboard) -> None:
+    set_state(empty_dashboard, "alice", "one")
+    with empty_dashboard.client() as client:
+        html = client.get("/ui/events").text
+        set_state(empty_dashboard, "alice", "in between")
+        (address,) = re.findall(r'data-live="([^"]*)"', html)
+        fields = dict(parse_qsl(urlsplit(address.replace("&amp;", "&")).query))
+        with streaming(client, **fields) as rows:
+            assert positions(next(rows)) == [2]
+        assert client.get("/ui/events/stream?after=x").status_code == 422
 
 
 def test_a_stream_continues_after_the_last_event(empty_dashboard: Dashboard) -> None:

@@ -59,6 +59,7 @@ def test_dead_jobs_are_shown_with_their_error_and_replayed(
     with empty_dashboard.client() as client:
         html = client.get("/ui/jobs?state=dead").text
         assert tabs(html)["dead"] == "3"
+        assert "Replay all 3" in html
         assert "<img src=x" not in html
         assert "<b>bob" not in html
         assert html.count("ValueError</span>: &lt;img src=x") == 3

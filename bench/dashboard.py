@@ -5,8 +5,8 @@
 
 1. Fill a tenant (`bench/dashboard_place.py`), or use the folder of an earlier run.
 2. Start `mnemic serve` in another process, sign in, and ask for every page `--requests` times, one after the
-   other. CPU time is that of the server's threads and of all processes of PostgreSQL, from /proc, without what
-   both use when nobody asks.
+   other. CPU time is that of the server's threads and of all processes of PostgreSQL, from /proc, without
+   what both use when nobody asks.
 3. Load some pages in Chromium, in turns with a copy from a static server (`bench/dashboard_paint.py`).
 
 Prints a table with the targets; the exit code is 1 when one is missed.
@@ -166,11 +166,11 @@ def _addresses(client: httpx.Client, memory_count: int) -> list[str]:
     asked = questions(1, of_count=memory_count, seed=SEED)[0].question
     firsts = [f"/ui{page.views[0].path}?owner={OWNER}" for page in PAGES]
     more = [
-        f"/ui/overview?owner=small+1",
+        "/ui/overview?owner=small+1",
         f"/ui/memories?owner={OWNER}&q={asked.replace(' ', '+')}",
         f"/ui/recall?owner={OWNER}&q={asked.replace(' ', '+')}",
-        f"/ui/metrics?span=7d",
-        f"/ui/metrics?span=30d",
+        "/ui/metrics?span=7d",
+        "/ui/metrics?span=30d",
     ]
     listed = client.get(f"/ui/memories?owner={OWNER}").text
     one = re.search(r'href="(/ui/memories/[0-9a-f-]{36})', listed)

@@ -7,10 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.documents.ingestion import ingest_document
-from mnemic.govern import idempotent_requests
+from mnemic.govern import idempotent_requests, sessions
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
+from mnemic.memory_map.making import make_map
 from mnemic.promotion.promoting import promote_memories
 from mnemic.promotion.thresholds import Thresholds
 from mnemic.sdk.memory import AsyncMemory
@@ -34,6 +35,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _call(own, owner, word)
     await _follow(own, word)
     await _have_done(own, word)
+    await make_map(core_of(own).storage.tenant_database, owner)
     engine.failing = True
     await own.retain(f"Not embedded: {word}.")
     engine.failing = False
@@ -107,6 +109,7 @@ async def _curate(own: AsyncMemory, word: str) -> None:
             await own.curation.apply(run.changeset_id)
             await own.curation.undo(run.changeset_id)
     await own.curation.set_policy("archive", automatic=True)
+    await own.cleanup.counts()
 
 
 async def _ingest(own: AsyncMemory, word: str) -> None:
@@ -125,6 +128,8 @@ async def _relate(own: AsyncMemory, word: str, memory_id: UUID) -> None:
     city = await own.entities.upsert("city", f"City {word}", metadata={"m": word})
     await own.entities.upsert("person", f"Person {word}", facts={"likes": f"not {word}"})
     await own.retain(f"Person {word} lives in City {word}.")
+    await own.entities.relate(person, city, f"was born in {word}", evidence=memory_id)
+    await own.entities.unrelate(person, city, f"was born in {word}")
     await own.entities.relate(person, city, f"lives in {word}", evidence=memory_id)
     await own.entities.upsert("thing", f"Thing {word}")
     await own.entities.delete("thing", f"Thing {word}")
@@ -191,6 +196,8 @@ async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     answer = StoredResponse(bytes(32), 200, "application/json", word.encode())
     await idempotent_requests.finish(database, request, begun.attempt_id, answer)
     await own.keys.revoke(key.key_id)
+    signed_in = await own.keys.create(role="write", name=f"browser of {word}")
+    await sessions.open_session(database, signed_in)
 
 
 async def _share(own: AsyncMemory, word: str) -> None:

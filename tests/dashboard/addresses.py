@@ -54,6 +54,8 @@ class Map:
     """All shapes of addresses."""
 
     found: list[Found] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
+    """Links that lead to an error."""
     others: set[str] = field(default_factory=set)
     """Views that answer no page: downloads and streams."""
 
@@ -91,7 +93,9 @@ def explore(client: httpx.Client) -> Map:
         if not answer.headers.get("content-type", "").startswith("text/html"):
             explored.others.add(shape[0])
             continue
-        assert answer.status_code == 200, f"{url} is linked and answers {answer.status_code}: {answer.text}"
+        if answer.status_code != 200:
+            explored.broken.append(f"{url} answers {answer.status_code}: {main_text(answer.text)}")
+            continue
         reader = Reader(url)
         reader.feed(answer.text)
         explored.found.append(
@@ -160,8 +164,9 @@ class Reader(HTMLParser):
             self._text_area[1].append(data)
 
     def _read_address(self, tag: str, given: Attributes) -> None:
-        if "data-live" in given:
-            self.not_pages.add(urlsplit(given["data-live"]).path)
+        for name in ("data-live", "data-from"):
+            if name in given:
+                self.not_pages.add(urlsplit(given[name]).path)
         if tag != "a" or "href" not in given:
             return
         url = urljoin(self.url, given["href"])
@@ -182,3 +187,8 @@ class Reader(HTMLParser):
             form.fields.append((name, given.get("value", "on" if kind == "checkbox" else "")))
         elif tag == "button" and name:
             form.fields.append((name, given.get("value", "")))
+
+
+def main_text(html: str) -> str:
+    """What the page says, without its frame."""
+    return html[html.find("<main") :][:2_000]

@@ -1,7 +1,5 @@
 """A server with the dashboard over one tenant, and the ways in: a client over HTTP, or a browser."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +9,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
 from tests.server.running import RunningServer
 
+TIMEOUT_S = 60.0
 # What a browser sends with a form of the same site; the dashboard refuses forms of others.
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 
@@ -39,10 +38,18 @@ class Dashboard:
         """A new API key."""
         return self.server.create_key(self.tenant, role, owner=owner).key
 
-    @contextmanager
-    def client(self, role: Role = "admin", owner: str | None = None) -> Iterator[httpx.Client]:
-        """A client that is signed in, like a browser without JavaScript; redirects are not followed."""
-        with httpx.Client(base_url=self.url, headers=SAME_ORIGIN, timeout=60) as client:
-            answer = client.post("/ui/sign-in", data={"key": self.key(role, owner)})
-            assert answer.status_code == 303, answer.text
-            yield client
+    def client(self, role: Role = "admin", owner: str | None = None) -> httpx.Client:
+        """A client that is signed in, like a browser without JavaScript; redirects are not followed.
+
+        Use it as a context manager, or close it.
+        """
+        answer = httpx.post(
+            f"{self.url}/ui/sign-in",
+            data={"key": self.key(role, owner)},
+            headers=SAME_ORIGIN,
+            timeout=TIMEOUT_S,
+        )
+        assert answer.status_code == 303, answer.text
+        return httpx.Client(
+            base_url=self.url, headers=SAME_ORIGIN, cookies=dict(answer.cookies), timeout=TIMEOUT_S
+        )

@@ -1,7 +1,6 @@
 """The page Cleanup over HTTP: dry run, archiving some or all, and one undo for a run."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 from uuid import uuid4
 
@@ -16,18 +15,18 @@ KINDS = ("stale", "expired", "never_recalled", "dead_links")
 
 @pytest.fixture(scope="module")
 def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
-    with closing(dashboard.client()) as opened_client:
+    with dashboard.client() as opened_client:
         yield opened_client
 
 
-def opened(client: httpx.Client, owner: str, **fields: Any) -> str:
+def opened(client: httpx.Client, owner: str | None, **fields: Any) -> str:
     answer = client.get("/ui/cleanup", params={"owner": owner, **fields})
     assert answer.status_code == 200, answer.text
     assert len(answer.content) < 60_000
     return answer.text
 
 
-def tried(client: httpx.Client, owner: str, fields: Any) -> str:
+def tried(client: httpx.Client, owner: str | None, fields: Any) -> str:
     answer = client.post("/ui/cleanup", params={"owner": owner}, data=fields)
     assert answer.status_code == 200, answer.text
     return answer.text
@@ -64,7 +63,7 @@ def test_all_are_archived_in_one_run_and_counted_again(client: httpx.Client, das
     opened(client, own.owner)
     ids = expired(dashboard, own)
     assert "Expired 0" in text_of(opened(client, own.owner, kind="expired"))
-    shown = send(client, "/ui/cleanup/count", own.owner, {"kind": "expired"})
+    shown = send(client, "/ui/cleanup", own.owner, {"kind": "expired", "act": "count"})
     assert "Expired 3" in text_of(shown)
     dry = tried(client, own.owner, {"kind": "expired", "act": "try_all"})
     assert "Dry run: 3 memories would change" in text_of(dry)
@@ -101,7 +100,9 @@ def test_an_undo_that_is_no_longer_possible_is_explained(client: httpx.Client, d
     (changeset,) = dashboard.run(own.curation.list())
     dashboard.run(own.memories.tag(only, "mine"))
     late = client.post(
-        "/ui/review/undo", params={"owner": own.owner}, data={"changeset": str(changeset.changeset_id)}
+        "/ui/review",
+        params={"owner": own.owner},
+        data={"form": "undo", "changeset": str(changeset.changeset_id)},
     )
     assert late.status_code == 409
     assert f"The memory {only} was changed after the change was applied (tags)." in text_of(late.text)
@@ -110,7 +111,7 @@ def test_an_undo_that_is_no_longer_possible_is_explained(client: httpx.Client, d
 def test_a_reader_may_look_but_not_archive(dashboard: Dashboard) -> None:
     own = fresh_owner(dashboard)
     (only,) = expired(dashboard, own, 1)
-    with closing(dashboard.client("read")) as reader:
+    with dashboard.client("read") as reader:
         page = opened(reader, own.owner, kind="expired")
         assert "Your key may look, but not archive." in page
         assert 'name="act"' not in page
@@ -122,7 +123,7 @@ def test_a_reader_may_look_but_not_archive(dashboard: Dashboard) -> None:
 def test_a_bound_key_cleans_its_own_owner_only(dashboard: Dashboard) -> None:
     own, other = fresh_owner(dashboard), fresh_owner(dashboard)
     (mine,), (theirs,) = expired(dashboard, own, 1), expired(dashboard, other, 1)
-    with closing(dashboard.client("write", own.owner)) as bound:
+    with dashboard.client("write", own.owner) as bound:
         assert bound.get("/ui/cleanup", params={"owner": other.owner}).status_code == 403
         fields = {"kind": "expired", "memory": [str(mine), str(theirs)], "act": "archive"}
         assert bound.post("/ui/cleanup", data=fields).status_code == 303

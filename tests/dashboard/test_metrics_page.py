@@ -1,7 +1,6 @@
 """The page Metrics: what was called, as charts and as a table."""
 
 import re
-from contextlib import closing
 
 from tests.dashboard.running import Dashboard
 
@@ -16,7 +15,7 @@ def test_the_page_shows_what_the_series_counts(dashboard: Dashboard) -> None:
         dashboard.run(memory.recall(query))
     series = dashboard.run(memory.metrics.series())
     totals = series.totals
-    with closing(dashboard.client("read")) as client:
+    with dashboard.client("read") as client:
         for span, title in (("24h", "24 hours"), ("7d", "7 days"), ("30d", "30 days")):
             answer = client.get("/ui/metrics", params={"span": span})
             assert answer.status_code == 200
@@ -34,15 +33,15 @@ def test_the_page_shows_what_the_series_counts(dashboard: Dashboard) -> None:
 
 
 def test_a_tenant_without_calls_says_what_to_do(empty_dashboard: Dashboard) -> None:
-    with closing(empty_dashboard.client()) as client:
+    with empty_dashboard.client() as client:
         assert "No calls in the last 7 days" in client.get("/ui/metrics?span=7d").text
 
 
 def test_bad_spans_and_bound_keys_get_a_page_that_says_why(dashboard: Dashboard) -> None:
-    with closing(dashboard.client()) as client:
+    with dashboard.client() as client:
         answer = client.get("/ui/metrics?span=1y")
         assert (answer.status_code, "span must be one of: 24h, 7d, 30d" in answer.text) == (422, True)
         assert answer.headers["content-type"].startswith("text/html")
-    with closing(dashboard.client("write", owner=dashboard.owner)) as bound:
+    with dashboard.client("write", owner=dashboard.owner) as bound:
         refused = bound.get("/ui/metrics")
         assert (refused.status_code, refused.headers["content-type"][:9]) == (403, "text/html")

@@ -1966,11 +1966,13 @@ CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_fil
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_sort TO 'on'
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
     wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
+    newest_max CONSTANT int := 4000;
     viewed mnemic.recall_filter;
     wanted tsquery := mnemic.list_words((filter).words);
     -- What the text index can find; for names only a part of the condition.
@@ -1979,6 +1981,8 @@ DECLARE
     reads_past boolean;
     few uuid[] := (filter).ids;
     before_at timestamptz;
+    oldest_tried uuid;
+    page uuid[];
 BEGIN
     IF verified_tenant IS NULL THEN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
@@ -1994,6 +1998,29 @@ BEGIN
         indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
     END IF;
     IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
+        IF ordering = 'newest' THEN
+            PERFORM set_config('enable_sort', 'off', true);
+            SELECT memories.memory_id INTO oldest_tried
+            FROM state.memories
+            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+              AND (before IS NULL OR memories.memory_id < before)
+            ORDER BY memories.memory_id DESC
+            OFFSET newest_max LIMIT 1;
+            IF FOUND THEN
+                page := ARRAY(
+                    SELECT found.memory_id
+                    FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
+                    WHERE found.memory_id >= oldest_tried AND (before IS NULL OR found.memory_id < before)
+                    ORDER BY found.memory_id DESC
+                    LIMIT most
+                );
+                IF cardinality(page) = most THEN
+                    RETURN QUERY SELECT unnest(page);
+                    RETURN;
+                END IF;
+            END IF;
+            PERFORM set_config('enable_sort', 'on', true);
+        END IF;
         few := ARRAY(
             SELECT found.memory_id
             FROM (
@@ -2017,32 +2044,70 @@ BEGIN
             few := NULL;
         END IF;
     END IF;
+    IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
+        few := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+              AND ((filter).conversation IS NULL OR memories.conversation = (filter).conversation)
+              AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
+              AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) > few_max THEN
+            few := NULL;
+        END IF;
+    END IF;
+    IF ordering = 'happened' AND before IS NOT NULL THEN
+        SELECT coalesce(memories.at, memories.created_at) INTO before_at
+        FROM state.memories
+        WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.memory_id = before;
+    END IF;
+    IF few IS NOT NULL OR reads_past THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS now
+            UNION ALL
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS past
+        ) AS found
+        WHERE before IS NULL
+           OR CASE ordering
+               WHEN 'newest' THEN found.memory_id < before
+               WHEN 'oldest' THEN found.memory_id > before
+               ELSE (found.happened_at, found.memory_id) < (before_at, before)
+           END
+        ORDER BY
+            CASE WHEN ordering = 'newest' THEN found.memory_id END DESC,
+            CASE WHEN ordering = 'oldest' THEN found.memory_id END,
+            found.happened_at DESC, found.memory_id DESC
+        LIMIT most;
+        RETURN;
+    END IF;
+    PERFORM set_config('enable_sort', 'off', true);
     IF ordering = 'newest' THEN
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR found.memory_id < before
         ORDER BY found.memory_id DESC
         LIMIT most;
     ELSIF ordering = 'oldest' THEN
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR found.memory_id > before
         ORDER BY found.memory_id
         LIMIT most;
-    ELSIF ordering = 'happened' THEN
-        SELECT coalesce(at, created_at) INTO before_at
-        FROM state.memories
-        WHERE tenant_id = verified_tenant AND owner = wanted_owner AND memory_id = before;
+    ELSE
         RETURN QUERY
         SELECT found.memory_id
-        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS found
         WHERE before IS NULL OR (found.happened_at, found.memory_id) < (before_at, before)
         ORDER BY found.happened_at DESC, found.memory_id DESC
         LIMIT most;
-    ELSE
-        RAISE invalid_parameter_value USING MESSAGE = format('there is no order %L', ordering);
     END IF;
 END
 $$;
@@ -2109,7 +2174,11 @@ CREATE FUNCTION mnemic.listed_memories(of_tenant uuid, of_owner text, filter mne
               WHERE counts.tenant_id = of_tenant AND counts.memory_id = now.memory_id AND counts.retrieval_count > 0
           )
       )
-    UNION ALL
+$$;
+
+CREATE FUNCTION mnemic.listed_versions(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, only_ids uuid[]) RETURNS TABLE(memory_id uuid, happened_at timestamp with time zone)
+    LANGUAGE sql STABLE
+    AS $$
     SELECT past.memory_id, coalesce(past.at, past.created_at)
     FROM state.memory_versions AS past
     WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)

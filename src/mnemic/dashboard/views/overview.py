@@ -20,7 +20,7 @@ from mnemic.types.overview import Snapshot
 from mnemic.types.review import WAITING_COUNT_MAX, Waiting
 from mnemic.types.series import Series
 
-EVENTS_SHOWN = 12
+EVENTS_SHOWN = 10
 GROWTH_DAYS = 30
 COUNTED_AGAIN_MAX_MEMORIES = 5_000
 """A tenant of at most so many memories is counted again when somebody looks: that takes some milliseconds."""
@@ -82,10 +82,10 @@ CONCERNS: Mapping[ConcernKind, Wording] = {
     "missing_vectors": Wording(
         "memory has no vector", "memories have no vector", "Until then only words find them.", "jobs"
     ),
-    "unread_turns": Wording(
-        "conversation was not learnt from",
-        "conversations were not learnt from",
-        "Consolidation has not read their last turns for a day.",
+    "late_consolidation": Wording(
+        "schedule of consolidation is late",
+        "schedules of consolidation are late",
+        "Nothing was learnt from what was said for a day.",
         "jobs",
     ),
 }

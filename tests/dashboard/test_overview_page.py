@@ -1,0 +1,77 @@
+"""The page Overview: counts, what wants attention, growth, newest events; keys of an owner see its own."""
+
+import re
+
+from tests.dashboard.running import Dashboard
+
+
+def text_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", html).split())
+
+
+def test_it_shows_the_counts_of_the_tenant_and_what_wants_attention(dashboard: Dashboard) -> None:
+    memory = dashboard.memory
+    stats = dashboard.run(memory.admin.stats())
+    dead = dashboard.run(memory.jobs.dead())
+    with dashboard.client("read") as client:
+        html = client.get("/ui/overview").text
+        text = text_of(html)
+        assert f"Memories {stats.memory_count} " in text
+        assert f"Owners {len(dashboard.run(memory.admin.owners()))} " in text
+        assert f"{len(dead)} jobs died" in text
+        assert 'href="/ui/jobs?' in html
+        assert "state=dead" in html
+        assert len(html) < 60_000
+        assert "All owners, counted" in text
+
+
+def test_it_shows_what_waits_for_the_owner_and_its_newest_events(dashboard: Dashboard) -> None:
+    memory = dashboard.memory.scope(owner=dashboard.owner)
+    waiting = dashboard.run(memory.curation.waiting())
+    events = dashboard.run(memory.events.list(order="newest", limit=10))
+    with dashboard.client() as client:
+        html = client.get("/ui/overview", params={"owner": dashboard.owner}).text
+        if waiting.staged_change_count:
+            assert f"{waiting.staged_change_count} proposed change" in text_of(html)
+        for event in events:
+            assert event.subject in html
+        stored = dashboard.run(memory.retain("Mara bought a kayak."))
+        part = client.get(
+            "/ui/overview", params={"owner": dashboard.owner}, headers={"X-Fragment": "#recent"}
+        )
+        assert str(stored.memory_ids[0]) in part.text
+        assert "<h1>" not in part.text
+
+
+def test_counting_now_counts_what_was_stored_since(dashboard: Dashboard) -> None:
+    memory = dashboard.memory.scope(owner=dashboard.owner)
+    with dashboard.client() as client:
+        client.get("/ui/overview")
+        dashboard.run(memory.retain("Mara sold her kayak."))
+        before = dashboard.run(memory.metrics.snapshots())
+        answer = client.post("/ui/overview/count")
+        assert (answer.status_code, answer.headers["location"].split("?")[0]) == (303, "/ui/overview")
+        page = client.get(answer.headers["location"])
+        assert "Everything was counted again." in page.text
+        count = dashboard.run(memory.admin.stats()).memory_count
+        assert f"Memories {count} " in text_of(page.text)
+        assert client.get("/ui/overview/count").status_code == 303
+    taken = {snapshot.name: snapshot.taken_at for snapshot in dashboard.run(memory.metrics.snapshots())}
+    assert all(taken[snapshot.name] > snapshot.taken_at for snapshot in before)
+
+
+def test_a_bound_key_sees_only_what_concerns_its_owner(dashboard: Dashboard) -> None:
+    with dashboard.client("read", owner=dashboard.owner) as client:
+        text = text_of(client.get("/ui/overview").text)
+        assert f"What concerns {dashboard.owner}." in text
+        for hidden in ("Owners", "jobs died", "Memories stored per day", "Count now"):
+            assert hidden not in text
+        refused = client.post("/ui/overview/count")
+        assert (refused.status_code, refused.headers["content-type"][:9]) == (403, "text/html")
+
+
+def test_an_empty_tenant_says_how_to_begin(empty_dashboard: Dashboard) -> None:
+    with empty_dashboard.client() as client:
+        text = text_of(client.get("/ui/overview").text)
+    assert "Nothing is stored yet" in text
+    assert "Nothing. All is well." in text

@@ -4,12 +4,15 @@ One owner has nearly all memories; some small owners have the rest. Everything i
 generated vectors (`bench/speed_vectors.py`).
 """
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from bench.speed_index import settle
 from bench.speed_sizes import SEED, fill
 from bench.speed_vectors import ClusteredVectors
 from mnemic import AsyncMemory
+from mnemic.runtime.hourly_metrics import BUCKET_COUNT, HourCounts, add_counts
+from mnemic.types.series import CONFIDENCE_BINS, SeriesOperation
 
 OWNER = "bench"
 SMALL_OWNERS = 30
@@ -19,6 +22,7 @@ RELATIONS = 800
 NOTES = 500
 CATEGORIES = ("factual", "preference", "procedural", "behavioral")
 UNKNOWN_JOBS = 200
+HOURS = 30 * 24
 
 
 async def fill_place(data_dir: Path, memory_count: int) -> None:
@@ -31,7 +35,11 @@ async def fill_place(data_dir: Path, memory_count: int) -> None:
         await _add_notes(large)
         await _add_entities(large)
         await _add_jobs(memory)
+        await _add_hours(memory)
         await settle(memory, data_dir, OWNER, memory_count)
+        await _make_map(large)
+        while (await memory.metrics.overview()).events.unsequenced_count:
+            await memory.events.list(limit=1)
         await memory.metrics.snapshots(refresh=True)
 
 
@@ -57,6 +65,32 @@ async def _add_entities(memory: AsyncMemory) -> None:
             await memory.entities.relate(*names, "knows")
 
 
+async def _make_map(memory: AsyncMemory) -> None:
+    """The map of the large owner; the worker of this process makes it."""
+    await memory.memories.make_map()
+    for job in await memory.jobs.list(type="memories.map"):
+        await memory.jobs.wait(job.job_id, timeout_s=600)
+
+
 async def _add_jobs(memory: AsyncMemory) -> None:
     """Jobs that no worker knows."""
     await memory.jobs.enqueue_many("bench.unknown", [{"number": number} for number in range(UNKNOWN_JOBS)])
+
+
+async def _add_hours(memory: AsyncMemory) -> None:
+    """Calls in every hour of the last month, which no public call can make."""
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    operations: tuple[SeriesOperation, ...] = ("retain", "recall", "model")
+    counts = {
+        (now - timedelta(hours=hour), operation): HourCounts(
+            call_count=90,
+            refused_count=hour % 7,
+            memory_count=50 + hour % 40,
+            spent_microdollars=hour % 90,
+            durations=[2] * BUCKET_COUNT,
+            confidences=[hour % 9] * CONFIDENCE_BINS,
+        )
+        for hour in range(1, HOURS)
+        for operation in operations
+    }
+    await add_counts(memory._core.storage.tenant_database, counts)

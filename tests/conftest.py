@@ -1,8 +1,13 @@
 """Fixtures for every test that needs a database: one server, one migrated template, a clone per test.
 
 The template is the embedded server's own database, created and migrated as `Memory()` does. A test that
-uses `database`, `access`, `admin` or `connect_as` gets a clone of it, which takes some 30 ms.
-Clones share the template's signing key, and so the login that is derived from it.
+uses `database`, `access`, `admin` or `connect_as` gets a clone of it. Clones share the signing key of the
+template, and so the login that is derived from it.
+
+A clone, and connections that plan every query for the first time, cost a test some 100 ms of CPU time.
+Folders whose tests look at their own two tenants only override `own_database`: they share one database, which
+stays open. Tests that look at a whole database, change its schema or run the jobs of all tenants stay on a
+clone.
 """
 
 import asyncio
@@ -15,6 +20,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import LiteralString
+from uuid import uuid4
 
 import hypothesis
 import psycopg
@@ -41,6 +47,8 @@ hypothesis.settings.register_profile("any time", deadline=None)
 hypothesis.settings.load_profile("any time")
 
 LIMITS = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
+WRITERS = 16
+"""How many writers tests run at once where many are needed."""
 
 SHARED_MEMORY = Path("/dev/shm")
 MEMORY_NEEDED_BYTES = 2 * 1024**3
@@ -49,6 +57,17 @@ SERVER_SETTINGS = {"autovacuum": "off", "synchronous_commit": "off", "max_connec
 
 AppConnection = psycopg.Connection[tuple[object, ...]]
 ConnectAs = Callable[[Tenant | None], AppConnection]
+
+
+@pytest.fixture(autouse=True)
+async def _end_leftover_tasks() -> AsyncIterator[None]:
+    """Cancel what a test leaves running, as an event loop of its own would do at its end."""
+    before = asyncio.all_tasks()
+    yield
+    leftover = asyncio.all_tasks() - before - {asyncio.current_task()}
+    for task in leftover:
+        task.cancel()
+    await asyncio.gather(*leftover, return_exceptions=True)
 
 
 @pytest.fixture(scope="session")
@@ -118,11 +137,30 @@ def template_access(server: EmbeddedServer, databases: Databases) -> Access:
 
 
 @pytest.fixture
-def database_name(template_access: Access, databases: Databases) -> Iterator[str]:
+def own_database() -> bool:
+    """Whether each test has a database of its own. A folder or file overrides this fixture."""
+    return True
+
+
+@pytest.fixture
+def database_name(own_database: bool, request: pytest.FixtureRequest) -> str:
+    """A migrated database for one test, or the one that tests share."""
+    name: str = request.getfixturevalue("cloned_database_name" if own_database else "shared_database_name")
+    return name
+
+
+@pytest.fixture
+def cloned_database_name(template_access: Access, databases: Databases) -> Iterator[str]:
     """A migrated database for one test."""
     name = databases.make(template=DATABASE_NAME)
     yield name
     databases.give_back(name)
+
+
+@pytest.fixture(scope="session")
+def shared_database_name(template_access: Access, databases: Databases) -> str:
+    """A migrated database for many tests."""
+    return databases.make(template=DATABASE_NAME)
 
 
 @pytest.fixture
@@ -189,20 +227,35 @@ async def open_database(access: Access, limits: Limits = LIMITS) -> AsyncIterato
 
 
 @pytest.fixture
-async def database(access: Access) -> AsyncIterator[Database]:
+def database(own_database: bool, request: pytest.FixtureRequest) -> Database:
     """The test's database, open."""
+    database: Database = request.getfixturevalue("cloned_database" if own_database else "shared_database")
+    return database
+
+
+@pytest.fixture
+async def cloned_database(access: Access) -> AsyncIterator[Database]:
+    """A database of the test's own, open."""
     async with open_database(access) as database:
         yield database
 
 
-@pytest.fixture
-async def tenant_a(database: Database) -> Tenant:
-    return await database.open_tenant("tenant a")
+@pytest.fixture(scope="session")
+async def shared_database(template_access: Access, shared_database_name: str) -> AsyncIterator[Database]:
+    """The database that tests share, open, with a connection for each of many writers."""
+    limits = replace(LIMITS, pool_size=WRITERS)
+    async with open_database(access_to(template_access, shared_database_name), limits) as database:
+        yield database
 
 
 @pytest.fixture
-async def tenant_b(database: Database) -> Tenant:
-    return await database.open_tenant("tenant b")
+async def tenant_a(database: Database, own_database: bool) -> Tenant:
+    return await database.open_tenant("tenant a" if own_database else f"tenant a {uuid4()}")
+
+
+@pytest.fixture
+async def tenant_b(database: Database, own_database: bool) -> Tenant:
+    return await database.open_tenant("tenant b" if own_database else f"tenant b {uuid4()}")
 
 
 @pytest.fixture

@@ -1,39 +1,23 @@
-"""Fixtures for tests of the record: one shared database, and a new tenant for each test.
+"""Fixtures for tests of the record: the shared database, and a new tenant for each test.
 
-Creating a tenant takes a millisecond, cloning the template thirty. Tests that look at a whole database (how
-many rows it has, whether it contains a name) use the `database` of `tests/conftest.py` instead.
+Creating a tenant takes a millisecond, a clone of the template with new connections a hundred. Tests that look
+at a whole database (how many rows it has, whether it contains a name) use the `database` of
+`tests/conftest.py` instead.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
-from mnemic.db.access import DATABASE_NAME, Access
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.sdk.memory import AsyncMemory
-from tests.conftest import LIMITS, AppConnection, Databases, access_to, open_database
-from tests.many_writers import WRITERS
+from tests.conftest import AppConnection
 from tests.opened import opened
 
 OpenMemory = Callable[..., Awaitable[AsyncMemory]]
-
-
-@pytest.fixture(scope="session")
-def shared_database_name(template_access: Access, databases: Databases) -> str:
-    """A migrated database for many tests."""
-    return databases.make(template=DATABASE_NAME)
-
-
-@pytest.fixture
-async def shared_database(template_access: Access, shared_database_name: str) -> AsyncIterator[Database]:
-    """The shared database, open, with a connection for each of many writers."""
-    limits = replace(LIMITS, pool_size=WRITERS)
-    async with open_database(access_to(template_access, shared_database_name), limits) as database:
-        yield database
 
 
 @pytest.fixture(scope="session")
@@ -45,14 +29,18 @@ def superuser(server: EmbeddedServer, shared_database_name: str) -> Iterator[App
 
 
 @pytest.fixture
-def open_memory(shared_database: Database) -> OpenMemory:
-    """Opens a memory with the test model, in a fresh tenant unless one is named."""
+async def open_memory(shared_database: Database) -> AsyncIterator[OpenMemory]:
+    """Opens a memory with the test model, in a fresh tenant unless one is named, and closes it in the end."""
+    memories: list[AsyncMemory] = []
 
     async def open_one(tenant_name: str | None = None, **options: object) -> AsyncMemory:
         tenant = await shared_database.open_tenant(tenant_name or f"tenant {uuid4()}")
-        return opened(shared_database, tenant, **{"embedder": "test", **options})  # type: ignore[arg-type]
+        memories.append(opened(shared_database, tenant, **{"embedder": "test", **options}))  # type: ignore[arg-type]
+        return memories[-1]
 
-    return open_one
+    yield open_one
+    for memory in memories:
+        await memory.aclose()
 
 
 @pytest.fixture

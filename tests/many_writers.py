@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from mnemic.db.access import Access
 from mnemic.db.database import Database
-from tests.conftest import LIMITS
+from tests.conftest import LIMITS, WRITERS
 
-WRITERS = 16
+__all__ = ["WRITERS", "wide_database"]
 
 
 @asynccontextmanager

@@ -22,8 +22,6 @@ from tests.attacks.hostile_documents import TEXT, circular_pdf, page_bomb, pdf_w
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     OpenMemory,
     open_memory,
-    shared_database,
-    shared_database_name,
 )
 from tests.opened import core_of
 from tests.running_folder import running

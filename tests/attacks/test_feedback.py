@@ -16,8 +16,6 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     OpenMemory,
     memory,
     open_memory,
-    shared_database,
-    shared_database_name,
 )
 from tests.opened import core_of
 

@@ -9,23 +9,21 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
     rows,
-    shared_database,
-    shared_database_name,
     superuser,
 )
-from tests.running_folder import running
+from tests.running_folder import running_new
 
 
 @pytest.fixture(scope="session")
 def backed_up_folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time."""
-    yield from running(memory_dir / "backed up")
+    yield from running_new(memory_dir / "backed up")
 
 
 @pytest.fixture(scope="session")
 def restored_folder(memory_dir: Path) -> Iterator[Path]:
     """Another one, for restoring into."""
-    yield from running(memory_dir / "restored")
+    yield from running_new(memory_dir / "restored")
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.documents.ingestion import ingest_document
-from mnemic.govern import idempotent_requests
+from mnemic.govern import idempotent_requests, sessions
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
 from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.worker import Worker
@@ -109,6 +109,7 @@ async def _curate(own: AsyncMemory, word: str) -> None:
             await own.curation.apply(run.changeset_id)
             await own.curation.undo(run.changeset_id)
     await own.curation.set_policy("archive", automatic=True)
+    await own.cleanup.counts()
 
 
 async def _ingest(own: AsyncMemory, word: str) -> None:
@@ -195,6 +196,8 @@ async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     answer = StoredResponse(bytes(32), 200, "application/json", word.encode())
     await idempotent_requests.finish(database, request, begun.attempt_id, answer)
     await own.keys.revoke(key.key_id)
+    signed_in = await own.keys.create(role="write", name=f"browser of {word}")
+    await sessions.open_session(database, signed_in)
 
 
 async def _share(own: AsyncMemory, word: str) -> None:

@@ -105,21 +105,33 @@ def test_a_password_in_the_environment_is_not_shown(mnemic: Run, monkeypatch: py
         assert SECRET not in ended.out + ended.err
 
 
+SHELL_IS_NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_can_be_had_for_each_shell(shell: str, tmp_path: Path) -> None:
-    shown = run("--show-completion", shell, home=tmp_path)
-    assert (shown.returncode, "_MNEMIC_COMPLETE" in shown.stdout) == (0, True)
+def test_completion_can_be_had_for_each_shell(
+    shell: str, mnemic: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SHELL_IS_NAMED, "1")
+    shown = mnemic("--show-completion", shell)
+    assert (shown.code, "_MNEMIC_COMPLETE" in shown.out) == (0, True)
 
 
-def test_completion_knows_commands_and_options(tmp_path: Path) -> None:
+def test_completion_is_printed_by_a_process_of_its_own(tmp_path: Path) -> None:
+    """As the shell runs it."""
+    program = str(Path(sys.executable).with_name("mnemic"))
+    environment = os.environ | asking_for("mnemic mem") | {"HOME": str(tmp_path)}
+    done = subprocess.run(
+        [program], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout.split() == ["memories"]
+
+
+def test_completion_knows_commands_and_options(mnemic: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def completed(line: str) -> set[str]:
-        words = line.split(" ")
-        asked = {
-            "_MNEMIC_COMPLETE": "complete_bash",
-            "COMP_WORDS": line,
-            "COMP_CWORD": str(len(words) - 1),
-        }
-        return set(run(home=tmp_path, **asked).stdout.split())
+        for name, value in asking_for(line).items():
+            monkeypatch.setenv(name, value)
+        return set(mnemic().out.split())
 
     assert completed("mnemic mem") == {"memories"}
     assert completed("mnemic memories ") == {
@@ -138,15 +150,7 @@ def test_completion_knows_commands_and_options(tmp_path: Path) -> None:
     assert completed("mnemic import --from m") == {"mem0", "mcp-memory"}
 
 
-def run(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A real process, as from a shell."""
-    return subprocess.run(
-        [str(Path(sys.executable).with_name("mnemic")), *arguments],
-        env=os.environ
-        | {"HOME": str(home), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-        | environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+def asking_for(line: str) -> dict[str, str]:
+    """The environment with which bash asks how this line goes on."""
+    words = str(len(line.split(" ")) - 1)
+    return {"_MNEMIC_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": words, SHELL_IS_NAMED: "1"}

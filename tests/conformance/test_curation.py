@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
-from mnemic.errors import ChangeConflictError, InvalidInputError, NotFoundError
+from mnemic.errors import ChangeConflictError, ConflictError, InvalidInputError, NotFoundError
 from mnemic.types.changeset import Changeset
+from mnemic.types.cleanup import CleanupCandidate, CleanupCount, CleanupPage, CleanupRun
 from mnemic.types.curation import ChangesetDiff, CurationRun
+from mnemic.types.memory import MemoryRecord
+from mnemic.types.review import Resolution, ReviewPage, ReviewPair, Waiting
 from mnemic.types.why import Why
 
 
@@ -66,3 +69,49 @@ async def test_a_memory_is_explained_by_its_turn(memory: Any) -> None:
     assert "It rests on:" in why.text
     with pytest.raises(NotFoundError):
         await memory.memories.why(fact, owner=f"stranger to {memory.owner}")
+
+
+async def test_a_pair_is_listed_decided_and_taken_back(memory: Any) -> None:
+    texts = ["Alice drinks green tea every morning.", "Every morning Alice drinks green tea."]
+    (older,), (newer,) = [(await memory.retain(text)).memory_ids for text in texts]
+    await memory.memories.near_duplicates()
+    waiting = await memory.curation.waiting()
+    assert isinstance(waiting, Waiting)
+    assert (waiting.near_duplicate_count, waiting.total_count) == (1, 1)
+    page = await memory.curation.pairs("near_duplicate")
+    assert isinstance(page, ReviewPage)
+    (pair,) = page.pairs
+    assert isinstance(pair, ReviewPair)
+    assert isinstance(pair.memory, MemoryRecord)
+    assert isinstance(pair.other, MemoryRecord)
+    assert (pair.memory.memory_id, pair.other.memory_id, page.next_before) == (newer, older, None)
+    kept = await memory.curation.resolve("near_duplicate", newer, older, decision="keep_both")
+    assert kept == Resolution("near_duplicate", newer, older, "keep_both", None)
+    await memory.curation.reopen("near_duplicate", newer, older)
+    with pytest.raises(ConflictError, match="you saw version 9"):
+        await memory.curation.resolve(
+            "near_duplicate", newer, older, decision="keep_new", memory_version=9, other_version=1
+        )
+    merged = await memory.curation.resolve("near_duplicate", newer, older, decision="keep_new")
+    assert (await memory.memories.get(older)).merged_into == newer
+    await memory.curation.undo(merged.changeset_id)
+    assert (await memory.curation.pairs("near_duplicate", limit=1)).pairs[0].other.memory_id == older
+
+
+async def test_cleanup_is_counted_tried_run_and_taken_back(memory: Any) -> None:
+    (over,) = (await memory.retain("The shop is closed.", expires_at="2020-01-01T00:00:00Z")).memory_ids
+    counts = await memory.cleanup.counts(refresh=True)
+    assert all(isinstance(each, CleanupCount) for each in counts)
+    assert {each.kind: each.memory_count for each in counts}["expired"] == 1
+    page = await memory.cleanup.list("expired")
+    assert isinstance(page, CleanupPage)
+    (candidate,) = page.candidates
+    assert isinstance(candidate, CleanupCandidate)
+    assert (candidate.memory.memory_id, candidate.reason) == (over, "It has expired.")
+    dry = await memory.cleanup.archive("expired", dry_run=True)
+    assert isinstance(dry, CleanupRun)
+    assert (dry.change_count, dry.changeset_id) == (1, None)
+    run = await memory.cleanup.archive("expired", memory_ids=[over])
+    assert (await memory.memories.get(over)).status == "archived"
+    await memory.curation.undo(run.changeset_id)
+    assert (await memory.memories.get(over)).status == "active"

@@ -164,8 +164,9 @@ class Reader(HTMLParser):
             self._text_area[1].append(data)
 
     def _read_address(self, tag: str, given: Attributes) -> None:
-        if "data-live" in given:
-            self.not_pages.add(urlsplit(given["data-live"]).path)
+        for name in ("data-live", "data-from"):
+            if name in given:
+                self.not_pages.add(urlsplit(given[name]).path)
         if tag != "a" or "href" not in given:
             return
         url = urljoin(self.url, given["href"])

@@ -19,14 +19,14 @@ def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
         yield opened_client
 
 
-def opened(client: httpx.Client, owner: str, **fields: Any) -> str:
+def opened(client: httpx.Client, owner: str | None, **fields: Any) -> str:
     answer = client.get("/ui/cleanup", params={"owner": owner, **fields})
     assert answer.status_code == 200, answer.text
     assert len(answer.content) < 60_000
     return answer.text
 
 
-def tried(client: httpx.Client, owner: str, fields: Any) -> str:
+def tried(client: httpx.Client, owner: str | None, fields: Any) -> str:
     answer = client.post("/ui/cleanup", params={"owner": owner}, data=fields)
     assert answer.status_code == 200, answer.text
     return answer.text
@@ -63,7 +63,7 @@ def test_all_are_archived_in_one_run_and_counted_again(client: httpx.Client, das
     opened(client, own.owner)
     ids = expired(dashboard, own)
     assert "Expired 0" in text_of(opened(client, own.owner, kind="expired"))
-    shown = send(client, "/ui/cleanup/count", own.owner, {"kind": "expired"})
+    shown = send(client, "/ui/cleanup", own.owner, {"kind": "expired", "act": "count"})
     assert "Expired 3" in text_of(shown)
     dry = tried(client, own.owner, {"kind": "expired", "act": "try_all"})
     assert "Dry run: 3 memories would change" in text_of(dry)
@@ -100,7 +100,9 @@ def test_an_undo_that_is_no_longer_possible_is_explained(client: httpx.Client, d
     (changeset,) = dashboard.run(own.curation.list())
     dashboard.run(own.memories.tag(only, "mine"))
     late = client.post(
-        "/ui/review/undo", params={"owner": own.owner}, data={"changeset": str(changeset.changeset_id)}
+        "/ui/review",
+        params={"owner": own.owner},
+        data={"form": "undo", "changeset": str(changeset.changeset_id)},
     )
     assert late.status_code == 409
     assert f"The memory {only} was changed after the change was applied (tags)." in text_of(late.text)

@@ -2,6 +2,7 @@
 
 import re
 
+from mnemic.types.key import Role
 from tests.dashboard.running import Dashboard
 from tests.server.running import RunningServer
 
@@ -70,7 +71,8 @@ def test_keys_are_paged(empty_dashboard: Dashboard) -> None:
 
 
 def test_only_admins_see_the_page(empty_dashboard: Dashboard) -> None:
-    for role, owner in (("read", None), ("write", None), ("write", "alice")):
+    visitors: tuple[tuple[Role, str | None], ...] = (("read", None), ("write", None), ("write", "alice"))
+    for role, owner in visitors:
         with empty_dashboard.client(role, owner) as client:
             assert client.get("/ui/keys").status_code == 403
             assert client.post("/ui/keys", data={"role": "admin"}).status_code == 403

@@ -29,7 +29,7 @@ def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
         yield opened_client
 
 
-def opened(client: httpx.Client, owner: str, **fields: Any) -> str:
+def opened(client: httpx.Client, owner: str | None, **fields: Any) -> str:
     answer = client.get("/ui/review", params={"owner": owner, **fields})
     assert answer.status_code == 200, answer.text
     assert len(answer.content) < 60_000
@@ -64,7 +64,7 @@ def test_near_duplicates_are_merged_or_kept_and_undone(
         "other_version": "1",
         "decision": decision,
     }
-    shown = send(client, "/ui/review/pairs", own.owner, fields)
+    shown = send(client, "/ui/review", own.owner, {"form": "pair", **fields})
     assert "Nothing waits for a decision here" in text_of(shown)
     after = state(dashboard, own, older, newer)
     statuses = {
@@ -90,7 +90,7 @@ def test_contradictions_show_both_texts_and_are_decided_and_undone(
     for part in ("555-1234", "555-9876", "1 Jan 2026", "1 May 2026", "user provided", "Keep old"):
         assert part in text
     fields = {"kind": "contradiction", "memory_id": str(newer), "other_id": str(older), "decision": decision}
-    shown = send(client, "/ui/review/pairs", own.owner, fields)
+    shown = send(client, "/ui/review", own.owner, {"form": "pair", **fields})
     after = state(dashboard, own, older, newer)
     statuses = {
         "keep_new": ("superseded", "active"),
@@ -114,7 +114,7 @@ def test_claims_in_quarantine_are_decided_and_undone(
     assert "It contradicts an anchored memory." in text
     assert "anchored" in text
     fields = {"kind": "quarantine", "memory_id": str(claim), "other_id": str(known), "decision": decision}
-    shown = send(client, "/ui/review/pairs", own.owner, fields)
+    shown = send(client, "/ui/review", own.owner, {"form": "pair", **fields})
     after = state(dashboard, own, known, claim)
     statuses = {
         "keep_new": ("superseded", "active"),
@@ -141,12 +141,14 @@ def test_a_run_is_approved_rejected_applied_and_undone(client: httpx.Client, das
     def counts() -> dict[str, int]:
         return dashboard.run(own.curation.get(run.changeset_id)).change_counts  # type: ignore[no-any-return]
 
-    send(client, "/ui/review/changes", own.owner, {**common, "only": f"reject {three}"})
+    send(client, "/ui/review", own.owner, {"form": "changes", **common, "only": f"reject {three}"})
     assert counts() == {"staged": 2, "rejected": 1}
-    send(client, "/ui/review/changes", own.owner, {**common, "act": "approve", "change": [one, two]})
+    send(
+        client, "/ui/review", own.owner, {"form": "changes", **common, "act": "approve", "change": [one, two]}
+    )
     assert counts() == {"approved": 2, "rejected": 1}
     assert state(dashboard, own, *ids) == before
-    shown = send(client, "/ui/review/changes", own.owner, {**common, "act": "apply_all"})
+    shown = send(client, "/ui/review", own.owner, {"form": "changes", **common, "act": "apply_all"})
     assert counts() == {"applied": 2, "rejected": 1}
     assert [each[0] for each in state(dashboard, own, *ids)] == ["superseded", "superseded", "active"]
     undo(client, shown)
@@ -162,26 +164,26 @@ def test_all_changes_are_decided_at_once_and_one_undone_from_the_history(
     own = fresh_owner(dashboard)
     run = proposals(dashboard, own)
     common = {"run": str(run.changeset_id)}
-    send(client, "/ui/review/changes", own.owner, {**common, "act": "approve_all"})
-    send(client, "/ui/review/changes", own.owner, {**common, "act": "apply_all"})
+    send(client, "/ui/review", own.owner, {"form": "changes", **common, "act": "approve_all"})
+    send(client, "/ui/review", own.owner, {"form": "changes", **common, "act": "apply_all"})
     fields = {**common, "tab": "history", "only": f"undo {run.changes[0].change_id}"}
-    send(client, "/ui/review/changes", own.owner, fields)
+    send(client, "/ui/review", own.owner, {"form": "changes", **fields})
     counts = dashboard.run(own.curation.get(run.changeset_id)).change_counts
     assert counts == {"applied": 2, "undone": 1}
     other = fresh_owner(dashboard)
     rejected = proposals(dashboard, other)
     fields = {"run": str(rejected.changeset_id), "act": "reject_all"}
-    assert "3 rejected" in text_of(send(client, "/ui/review/changes", other.owner, fields))
+    assert "3 rejected" in text_of(send(client, "/ui/review", other.owner, {"form": "changes", **fields}))
 
 
 def test_the_curator_looks_for_changes_when_asked(client: httpx.Client, dashboard: Dashboard) -> None:
     own = fresh_owner(dashboard)
-    shown = send(client, "/ui/review/propose", own.owner, {"tab": "runs"})
+    shown = send(client, "/ui/review", own.owner, {"form": "propose"})
     assert "There is nothing to propose." in text_of(shown)
     older, newer = dashboard.run(own.retain(["Ann lives in Oslo.", "Ann has moved to Rome."])).memory_ids
     dashboard.run(own.memories.decide_outdated(older, newer, "outdated"))
-    shown = send(client, "/ui/review/propose", own.owner, {"tab": "runs"})
-    assert "1 changes wait for your decision" in text_of(shown)
+    shown = send(client, "/ui/review", own.owner, {"form": "propose"})
+    assert "1 change waits for your decision" in text_of(shown)
     assert dashboard.run(own.curation.waiting()).staged_change_count == 1
 
 
@@ -196,24 +198,27 @@ def test_a_decision_that_came_too_late_is_explained(client: httpx.Client, dashbo
         "decision": "keep_new",
     }
     dashboard.run(own.memories.tag(newer, "mine"))
-    late = client.post("/ui/review/pairs", params={"owner": own.owner}, data=fields)
+    late = client.post("/ui/review", params={"owner": own.owner}, data={"form": "pair", **fields})
     assert late.status_code == 409
     assert "was changed meanwhile: it has version 2, you saw version 1" in text_of(late.text)
     run = proposals(dashboard, own, ("Dora",))
-    send(client, "/ui/review/changes", own.owner, {"run": str(run.changeset_id), "act": "approve_all"})
+    send(
+        client,
+        "/ui/review",
+        own.owner,
+        {"form": "changes", "run": str(run.changeset_id), "act": "approve_all"},
+    )
     changed = run.changes[0].memory_id
     dashboard.run(own.memories.tag(changed, "mine"))
     before = state(dashboard, own, changed)
     late = client.post(
-        "/ui/review/changes",
+        "/ui/review",
         params={"owner": own.owner},
-        data={"run": str(run.changeset_id), "act": "apply_all"},
+        data={"form": "changes", "run": str(run.changeset_id), "act": "apply_all"},
     )
     assert late.status_code == 409
     assert f"The memory {changed} was changed after the change was proposed (tags)." in text_of(late.text)
     assert state(dashboard, own, changed) == before
-    again = client.get("/ui/review/changes", params={"owner": own.owner})
-    assert again.status_code == 303
 
 
 def test_a_reader_sees_everything_and_may_decide_nothing(dashboard: Dashboard) -> None:
@@ -226,14 +231,14 @@ def test_a_reader_sees_everything_and_may_decide_nothing(dashboard: Dashboard) -
             main = page[page.index("<main") : page.index("</main>")]
             assert "<button" not in main, tab
         pair = {"kind": "near_duplicate", "memory_id": str(newer), "other_id": str(older)}
-        for path, fields in (
-            ("pairs", {**pair, "decision": "keep_new"}),
+        for name, fields in (
+            ("pair", {**pair, "decision": "keep_new"}),
             ("changes", {"run": str(run.changeset_id), "act": "approve_all"}),
             ("undo", pair),
             ("propose", {"tab": "runs"}),
         ):
-            answer = reader.post(f"/ui/review/{path}", params={"owner": own.owner}, data=fields)
-            assert answer.status_code == 403, path
+            answer = reader.post("/ui/review", params={"owner": own.owner}, data={"form": name, **fields})
+            assert answer.status_code == 403, name
             assert "You may not do this" in answer.text
     assert dashboard.run(own.curation.waiting()).total_count == 4
 
@@ -245,12 +250,12 @@ def test_a_bound_key_decides_for_its_owner_only(dashboard: Dashboard) -> None:
     with dashboard.client("write", own.owner) as bound:
         assert "Merge into the newer" in bound.get("/ui/review", params={"tab": "duplicates"}).text
         assert bound.get("/ui/review", params={"owner": other.owner}).status_code == 403
-        fields = {"run": str(theirs.changeset_id), "act": "approve_all"}
-        assert bound.post("/ui/review/changes", data=fields).status_code == 404
-        refused = bound.post("/ui/review/changes", params={"owner": other.owner}, data=fields)
+        fields = {"form": "changes", "run": str(theirs.changeset_id), "act": "approve_all"}
+        assert bound.post("/ui/review", data=fields).status_code == 404
+        refused = bound.post("/ui/review", params={"owner": other.owner}, data=fields)
         assert refused.status_code == 403
-        pair = {"kind": "near_duplicate", "memory_id": str(newer), "other_id": str(older)}
-        assert bound.post("/ui/review/pairs", data={**pair, "decision": "keep_both"}).status_code == 303
+        pair = {"form": "pair", "kind": "near_duplicate", "memory_id": str(newer), "other_id": str(older)}
+        assert bound.post("/ui/review", data={**pair, "decision": "keep_both"}).status_code == 303
     assert dashboard.run(own.curation.waiting()).near_duplicate_count == 0
     assert dashboard.run(other.curation.waiting()).staged_change_count == 3
 
@@ -261,11 +266,11 @@ def test_bad_input_is_a_page_that_says_what_is_wrong(
     own = fresh_owner(dashboard)
     ids = {"memory_id": str(uuid4()), "other_id": str(uuid4())}
     posts: list[tuple[str, dict[str, Any], int, str]] = [
-        ("pairs", {"tab": "runs"}, 422, "kind or decision is missing"),
-        ("pairs", {"kind": "x"}, 422, "kind must be one of"),
-        ("pairs", {"kind": "quarantine", "decision": "burn"}, 422, "decision must be one of"),
-        ("pairs", {"kind": "quarantine", "decision": "keep_new"}, 422, "memory_id is missing"),
-        ("pairs", {"kind": "near_duplicate", "decision": "keep_new", **ids}, 404, "There is no memory"),
+        ("pair", {"tab": "runs"}, 422, "kind is missing"),
+        ("pair", {"kind": "x", "decision": "keep_new"}, 422, "kind must be one of"),
+        ("pair", {"kind": "quarantine", "decision": "burn"}, 422, "decision must be one of"),
+        ("pair", {"kind": "quarantine", "decision": "keep_new"}, 422, "memory_id is missing"),
+        ("pair", {"kind": "near_duplicate", "decision": "keep_new", **ids}, 404, "There is no memory"),
         ("changes", {"run": str(uuid4())}, 422, "act is missing"),
         ("changes", {"run": str(uuid4()), "act": "approve"}, 422, "No change is ticked"),
         ("changes", {"run": str(uuid4()), "only": "burn x"}, 422, "only must begin with"),
@@ -273,10 +278,11 @@ def test_bad_input_is_a_page_that_says_what_is_wrong(
         ("changes", {"run": str(uuid4()), "act": "apply_all"}, 404, "There is no changeset"),
         ("undo", {"changeset": "x"}, 422, "changeset"),
         ("undo", {"tab": "runs"}, 422, "memory_id is missing"),
+        ("burn", {"tab": "runs"}, 422, "form must be one of"),
     ]
-    for path, fields, status, words in posts:
-        with subtests.test(path=path, fields=fields):
-            answer = client.post(f"/ui/review/{path}", params={"owner": own.owner}, data=fields)
+    for name, fields, status, words in posts:
+        with subtests.test(name=name, fields=fields):
+            answer = client.post("/ui/review", params={"owner": own.owner}, data={"form": name, **fields})
             assert (answer.status_code, answer.headers["content-type"]) == (
                 status,
                 "text/html; charset=utf-8",

@@ -8,6 +8,7 @@ import httpx
 import psycopg
 import pytest
 
+from mnemic.db.database import TenantDatabase
 from mnemic.govern import sessions
 from mnemic.govern.sessions import SESSIONS_PER_KEY_MAX
 from mnemic.server.browser_sessions import COOKIE
@@ -221,6 +222,6 @@ def test_a_link_opens_one_session(empty_dashboard: Dashboard, visitor: httpx.Cli
     assert (key.name, key.role, key.owner) == ("mnemic ui", "admin", None)
 
 
-async def link_database(dashboard: Dashboard) -> sessions.TenantDatabase:
+async def link_database(dashboard: Dashboard) -> TenantDatabase:
     core = await dashboard.server.tenants.core(dashboard.tenant)
     return core.storage.tenant_database

@@ -24,7 +24,7 @@ from tests.db.other_version import (
     with_changed_definition,
     with_new_migration,
 )
-from tests.running_folder import running
+from tests.running_folder import running_new
 
 PATIENT_S = 120.0
 IMPATIENT = replace(LIMITS, other_versions_timeout_s=0)
@@ -45,7 +45,7 @@ def folder(prepared_folder: Path, tmp_path: Path) -> Iterator[Path]:
     """A data folder of one test, whose server runs all the time."""
     folder = prepared_folder.with_name(tmp_path.name)
     subprocess.run(["cp", "-a", str(prepared_folder), str(folder)], check=True)
-    yield from running(folder)
+    yield from running_new(folder)
 
 
 def open_memory(folder: Path) -> Memory:

@@ -17,6 +17,12 @@ NOBODY = Scope(owner=None, channel="_global", process="tests")
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """No: the tests look at their own tenants only."""
+    return False
+
+
+@pytest.fixture
 def place_a(database: Database, tenant_a: Tenant) -> TenantDatabase:
     """The test's database as tenant A sees it."""
     return TenantDatabase(database, tenant_a)

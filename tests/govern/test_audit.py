@@ -25,6 +25,12 @@ from tests.govern.conftest import ALICE, BOB, NOBODY
 KILL_TIMEOUT_S = 300
 
 
+@pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
 async def acts(place: TenantDatabase, scope: Scope = ALICE, **options: Any) -> list[AuditRecord]:
     wanted: dict[str, Any] = {"action": None, "since": None, "until": None, "before": None, "limit": 100}
     return await list_acts(place, scope, **(wanted | options))

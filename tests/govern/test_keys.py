@@ -28,6 +28,12 @@ EXPIRE = "UPDATE state.api_keys SET created_at = now() - interval '2 h', expires
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
+@pytest.fixture
 def whole(database: Database, tenant_a: Tenant) -> AsyncMemory:
     """Tenant A's memory, for no owner in particular."""
     return opened(database, tenant_a, owner=None)

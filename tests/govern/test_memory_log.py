@@ -36,6 +36,12 @@ NEW_DAY = datetime.now(UTC).replace(hour=12) + timedelta(days=30)
 PARTITIONS_MADE = 8
 
 
+@pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
 async def write(place: TenantDatabase, entry: LogEntry = ENTRY, *, level: LogLevel = "writes") -> None:
     async with place.transaction() as transaction:
         await log_write(transaction, level, entry)

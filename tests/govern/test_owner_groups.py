@@ -22,6 +22,12 @@ from tests.opened import core_of, opened
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
+@pytest.fixture
 def tenant_memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
     """The memory of the whole tenant, as an administrator has it."""
     return opened(database, tenant_a, owner=None)

@@ -16,6 +16,12 @@ from tests.conftest import LIMITS, AppConnection
 from tests.fresh_tenants import Rows
 
 
+@pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
 async def all_grants(memory: AsyncMemory, owner: str = "alice") -> list[Grant]:
     return list(await memory.shares.list(given=True, received=True, include_ended=True, owner=owner))
 

@@ -29,6 +29,12 @@ COST = Decimal("0.00045")
 HYDE: Any = ("vector", "text", "hyde")
 
 
+@pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
 def open_with(database: Database, tenant: Tenant, model: PricedModel, **options: Any) -> AsyncMemory:
     return opened(database, tenant, owner=None, embedder="test", llm=model, **options)
 

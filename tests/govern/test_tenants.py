@@ -22,6 +22,12 @@ WHERE column_name = 'tenant_id' AND table_type = 'BASE TABLE'
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
+@pytest.fixture
 def administrator(admin_conninfo: str) -> Administrator:
     return Administrator(admin_conninfo, LIMITS)
 

@@ -38,6 +38,12 @@ FROM unnest(%s::uuid[], %s::text[]) AS given (memory_id, content)
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """No: the tests look at their own tenants only."""
+    return False
+
+
+@pytest.fixture
 def tenant_database(database: Database, tenant_a: Tenant) -> TenantDatabase:
     return TenantDatabase(database, tenant_a)
 

@@ -16,6 +16,12 @@ from tests.many_writers import WRITERS
 from tests.two_tenants import CountRows
 
 
+@pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
 def contents(admin: AppConnection) -> dict[str, list[tuple[object, ...]]]:
     """The rows of all entity tables, without columns that a restore may change."""
     tables = ("entity_names", "entity_facts", "entity_relations", "memory_entities")

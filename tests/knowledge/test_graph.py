@@ -76,8 +76,8 @@ async def test_kind_and_direction_distinguish_relations(memory: AsyncMemory) -> 
 async def test_deleting_an_entity_deletes_its_relations(memory: AsyncMemory, admin: AppConnection) -> None:
     await connect(memory, "ab bc ca")
     await memory.entities.delete("thing", "b")
-    rows = admin.execute("SELECT count(*) FROM state.entity_relations").fetchone()
-    assert rows == (1,)
+    counting = "SELECT count(*) FROM state.entity_relations WHERE tenant_id = %s"
+    assert admin.execute(counting, [memory.tenant.id]).fetchone() == (1,)
 
 
 async def test_a_chain_is_walked_to_its_depth(memory: AsyncMemory) -> None:

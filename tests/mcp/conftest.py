@@ -15,8 +15,6 @@ from mnemic.types.key import Role
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
-    shared_database,
-    shared_database_name,
 )
 
 Connect = Callable[..., AbstractAsyncContextManager[Client]]

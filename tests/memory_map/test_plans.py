@@ -42,7 +42,7 @@ PLANS: list[tuple[str, set[str]]] = [
     ("memory_map.regions", {"map_regions_pkey", "memory_positions_place", "memories_"}),
     ("memory_map.state", {"memory_positions_place", "jobs_waiting", "jobs_running"}),
     ("memory_map.is_current", {"memory_positions_pkey", "memories_recent"}),
-    ("memory_map.hold", {"memories_pkey"}),
+    ("memory_map.hold", {"memories_"}),
     ("memory_map.delete_positions", {"memory_positions_place"}),
     ("memory_map.delete_regions", {"map_regions_pkey"}),
 ]

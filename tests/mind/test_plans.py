@@ -60,6 +60,12 @@ PLANS: list[tuple[str, dict[str, Any], set[str]]] = [
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """Yes: the tests look at a whole database."""
+    return True
+
+
+@pytest.fixture
 def filled(admin: AppConnection, tenant_a: Tenant) -> Tenant:
     for statement in FILL.split(";\n"):
         admin.execute(statement, {"tenant": tenant_a.id, "rows": ROWS})

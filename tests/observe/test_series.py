@@ -256,8 +256,8 @@ def test_a_series_is_read_by_index(connect_as: ConnectAs, tenant_a: Tenant, admi
     admin.execute("ANALYZE traces.hourly_metrics")
     connection = connect_as(tenant_a)
     now = datetime.now(UTC)
-    parameters = {"tenant_id": tenant_a.id, "since": now - timedelta(days=1), "until": now}
-    plan = connection.execute(f"EXPLAIN {query('hourly_metrics.rows')}".encode(), parameters).fetchall()
+    parameters = {"tenant_id": tenant_a.id, "since": now - timedelta(days=1), "until": now, "step_s": 3600}
+    plan = connection.execute(f"EXPLAIN {query('hourly_metrics.series')}".encode(), parameters).fetchall()
     text = "\n".join(str(line) for (line,) in plan)
     assert "hourly_metrics_pkey" in text
     assert "Seq Scan" not in text

@@ -12,8 +12,6 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
     rows,
-    shared_database,
-    shared_database_name,
     superuser,
     tenant_database,
 )
@@ -23,7 +21,7 @@ OpenWith = Callable[..., Awaitable[AsyncMemory]]
 
 
 @pytest.fixture
-def open_with(shared_database: Database) -> OpenWith:  # noqa: F811 (a fixture)
+def open_with(shared_database: Database) -> OpenWith:
     """Opens alice's memory in a fresh tenant with the models and settings that a test gives."""
 
     async def open_one(settings: dict[str, Any] | None = None, **options: Any) -> AsyncMemory:

@@ -82,6 +82,12 @@ SELF_AUDITED = {
     "groups.remove": (calling("DELETE", "/v1/groups/team/members/bob"), "remove_group_member"),
     "groups.grant": (calling("POST", "/v1/groups/team/grants", {"owner": "handbook"}), "grant_share"),
     "shares.set_policy": (calling("PUT", "/v1/share-policy", {"policy": "accept_all"}), "set_grant_policy"),
+    "spend.remove_price": (calling("DELETE", "/v1/model-prices/old"), "remove_model_price"),
+    "spend.set_cap": (calling("PUT", "/v1/spend-caps", {"usd": "5"}), "set_spend_cap"),
+    "spend.set_price": (
+        calling("PUT", "/v1/model-prices/new", {"input_usd": "1", "output_usd": "2"}),
+        "set_model_price",
+    ),
 }
 
 
@@ -99,6 +105,7 @@ def test_a_call_that_audits_itself_is_one_record_with_the_key(
 ) -> None:
     server.create_key(tenant, "read")
     server.run(server.memory(tenant).groups.create("team"))
+    server.run(server.memory(tenant).spend.set_price("old", input_usd=1, output_usd=2))
     before = len(server.run(server.memory(tenant).audit.list()))
     admin.headers["X-Request-Id"] = "audited-2"
     assert call(admin).is_success

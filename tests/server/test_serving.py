@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -140,9 +141,10 @@ def test_with_a_key_it_listens_on_any_host(start: Start, folder: Path, tenant: s
 
 
 def test_a_port_that_is_taken_is_a_clear_error(start: Start) -> None:
-    port = start().url().rpartition(":")[2]
-    process = start("--port", port)
-    assert process.process.wait(START_TIMEOUT_S) == 1
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        process = start("--port", port)
+        assert process.process.wait(START_TIMEOUT_S) == 1
     assert f"Cannot listen on port {port}" in " ".join(process.log().split())
     assert "Traceback" not in process.log()
 

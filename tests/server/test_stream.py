@@ -145,6 +145,16 @@ def test_a_stream_ends_when_its_key_does(lively: RunningServer, tenant: str) -> 
             stream.to_the_end()
 
 
+def test_a_silent_stream_ends_with_its_key_before_the_next_heartbeat(
+    server: RunningServer, tenant: str
+) -> None:
+    made = server.create_key(tenant, "read")
+    with server.client(made.key) as client, following(client) as stream:
+        server.run(server.memory(tenant).keys.revoke(made.key_id))
+        with pytest.raises(EOFError):
+            stream.part()
+
+
 def test_the_number_of_streams_is_limited(lively: RunningServer, tenant: str) -> None:
     with lively.client(lively.create_key(tenant, "read").key) as client:
         with following(client), following(client), following(client):

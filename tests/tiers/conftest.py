@@ -23,6 +23,12 @@ TABLES = (
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """No: the tests look at their own tenants only."""
+    return False
+
+
+@pytest.fixture
 def count_rows(admin: AppConnection) -> CountRows:
     """Counts the rows of all tiers and all tenants."""
     return counter(admin, TABLES)

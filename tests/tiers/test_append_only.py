@@ -43,10 +43,11 @@ async def test_the_application_cannot_change_events(
     full_memory: AsyncMemory, tenant_a: Tenant, connect_as: ConnectAs, admin: AppConnection, attack: str
 ) -> None:
     for table in EVENTS:
-        before = admin.execute(f"SELECT * FROM state.{table}").fetchall()
+        rows = f"SELECT * FROM state.{table} WHERE tenant_id = %s"
+        before = admin.execute(rows, [tenant_a.id]).fetchall()
         with pytest.raises(pg.InsufficientPrivilege, match=table):
             connect_as(tenant_a).execute(attack.format(table=table))
-        assert admin.execute(f"SELECT * FROM state.{table}").fetchall() == before
+        assert admin.execute(rows, [tenant_a.id]).fetchall() == before
         assert len(before) == 1
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
-from mnemic.cli.output import one_line, out, print_json, print_line, remark, table
+from mnemic.cli.output import one_line, out, print_diff, print_json, print_line, remark, table
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.changeset import Changeset, ChangesetPurpose, ChangesetState
 from mnemic.types.curation import CURATION_KINDS, ChangesetDiff, CurationKind, CurationRun
@@ -21,9 +21,6 @@ from mnemic.types.curation import CURATION_KINDS, ChangesetDiff, CurationKind, C
 app = typer.Typer(
     no_args_is_help=True, help="Proposals of the curator; undo for everything that Mnemic changed by itself."
 )
-
-COLOURS = {"+": "green", "-": "red", "#": "bold cyan"}
-"""Colours of the lines of a diff, by their first character."""
 
 ChangesetId = Annotated[str, typer.Argument(help="The id of the changeset, from `mnemic curate list`.")]
 ChangeIds = Annotated[
@@ -62,7 +59,7 @@ def propose(
     if json:
         print_json(asdict(done))
         return
-    _print_diff(done.text)
+    print_diff(done.text)
     counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items()))
     remark(f"Read {done.read_count} memories: {counts or 'none'}.")
     if done.is_dry_run and done.changes:
@@ -124,7 +121,7 @@ def show(
     if json:
         print_json(asdict(diff))
     else:
-        _print_diff(diff.text)
+        print_diff(diff.text)
 
 
 @app.command("approve")
@@ -253,7 +250,7 @@ def _print_act(done: str, verb: str, result: ChangesetDiff | Changeset, *, json:
     elif json:
         print_json(asdict(result))
     else:
-        _print_diff(result.text)
+        print_diff(result.text)
         remark(f"Nothing was changed. `mnemic curate {verb} … --yes` does it.")
 
 
@@ -263,9 +260,3 @@ def _print_decided(done: str, changeset: Changeset, *, json: bool) -> None:
         return
     counts = ", ".join(f"{count} {name}" for name, count in sorted(changeset.change_counts.items()))
     print_line(f"{done}: changeset {changeset.changeset_id} is {changeset.state} ({counts}).")
-
-
-def _print_diff(text: str) -> None:
-    """A diff, its lines coloured by their first character."""
-    for line in text.splitlines():
-        out.print(Text(line, style=COLOURS.get(line[:1], "")), soft_wrap=True)

@@ -8,12 +8,11 @@ from tempfile import TemporaryDirectory
 
 from mnemic import Memory
 from mnemic.cli.output import out, print_line
-from mnemic.cli.serve import require_server, serve
+from mnemic.cli.serve import require_server
 from mnemic.cli.story.telling import STORIES, tell
+from mnemic.cli.ui import ui
 from mnemic.db.embedded import stop
 from mnemic.errors import ConflictError
-
-KEY_NAME = "mnemic demo --ui"
 
 
 def show_dashboard(data_dir: Path | None, port: int, embedder: str | None) -> None:
@@ -25,10 +24,7 @@ def show_dashboard(data_dir: Path | None, port: int, embedder: str | None) -> No
     with _folder(data_dir) as folder:
         with Memory(data_dir=folder, embedder=embedder) as memory:
             _fill(memory)
-            key = memory.keys.create(role="admin", name=KEY_NAME).key
-        out.print("\nSign in with this key:", style="bold")
-        print_line(key)
-        serve(port=port, data_dir=folder, embedder=embedder, mcp=False)
+        ui(port=port, data_dir=folder, embedder=embedder)
 
 
 @contextmanager

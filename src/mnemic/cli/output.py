@@ -10,6 +10,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -17,6 +18,7 @@ err = Console(stderr=True, highlight=False)
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ID_CELLS = 36
 GAP_CELLS = 2
+DIFF_COLOURS = {"+": "green", "-": "red", "#": "bold cyan"}
 # The narrowest that a wider column may become before a table turns into blocks.
 READABLE_CELLS = 8
 
@@ -52,6 +54,12 @@ def one_line(text: str) -> str:
     """Somebody's own words in one line, without the control characters that a terminal would obey."""
     visible = (" " if unicodedata.category(character) == "Cc" else character for character in text)
     return " ".join("".join(visible).split())
+
+
+def print_diff(text: str) -> None:
+    """Print a diff, its lines coloured by their first character."""
+    for line in text.splitlines():
+        out.print(Text(line, style=DIFF_COLOURS.get(line[:1], "")), soft_wrap=True)
 
 
 def print_backlog(count: int) -> None:

@@ -22,6 +22,7 @@ from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.govern.audit import audited
 from mnemic.record.change_conflicts import current_states
 from mnemic.record.changesets import MemoryChange, stage_and_apply
+from mnemic.types.changeset import ChangesetPurpose
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.review import Resolution, ReviewDecision, ReviewKind
 from mnemic.types.scope import Scope
@@ -118,7 +119,7 @@ async def _store(
         "memory_id": str(choice.memory_id),
         "other_id": str(choice.other_id) if choice.other_id is not None else None,
     }
-    purpose = "curation" if choice.kind == "near_duplicate" else "contradiction"
+    purpose: ChangesetPurpose = "curation" if choice.kind == "near_duplicate" else "contradiction"
     return await stage_and_apply(
         transaction, scope, changes, purpose=purpose, reason=REASON, details={"review": review}
     )

@@ -15,14 +15,20 @@ from mnemic.types.event import Event, EventType
 
 
 async def live_events(
-    visit: Visit, to_html: Callable[[Event], str], *, types: Sequence[EventType] | None = None
+    visit: Visit,
+    to_html: Callable[[Event], str],
+    *,
+    types: Sequence[EventType] | None = None,
+    everybody: bool = False,
 ) -> Response:
     """The stream of events of the owner that the visitor looks at, each as HTML; from now on.
+
+    With `everybody`, those of the whole tenant; a key that is bound to an owner still sees only that one's.
 
     A browser that reconnects continues after the last event that it got. The view that returns this must be
     at `/events/stream`, the one path below `/ui` whose requests may last.
     """
-    owner = visit.owner or None
+    owner = visit.key.owner or (None if everybody else visit.owner or None)
     authorise(visit.key, ROUTE, [owner])
     memory = await visit.server.authenticator.memory_of(visit.found)
     wanted = StreamRequest(types, owner, visit.request.headers.get("last-event-id", "now"))

@@ -15,7 +15,7 @@ UNFINISHED_ACT_S = 3_600
 """A younger act may still be running."""
 ACTS_DAYS = 30
 """Older unfinished acts are no news."""
-UNREAD_TURNS_S = 86_400
+LATE_CONSOLIDATION_S = 86_400
 """Consolidation reads turns every 15 minutes."""
 DISK_SHARE = 0.9
 SPEND_SHARE = 0.8
@@ -28,7 +28,7 @@ async def read_attention(core: Core) -> list[Concern]:
         "late_s": LATE_JOB_S,
         "unfinished_s": UNFINISHED_ACT_S,
         "acts_days": ACTS_DAYS,
-        "unread_s": UNREAD_TURNS_S,
+        "idle_s": LATE_CONSOLIDATION_S,
     }
     async with core.storage.tenant_database.transaction() as transaction:
         found = [Concern(**row) for row in await transaction.rows("attention.counts", parameters)]

@@ -53,9 +53,10 @@ async def read_series(core: Core, *, hours: object, since: object, until: object
     """Read the series of a time; the counts of this process are written first."""
     window = check_series_window(hours, since, until, now=datetime.now(UTC))
     await _write_own_counts(core)
-    parameters = {"since": window.since, "until": window.until}
+    step_s = STEPS[window.step].total_seconds()
+    parameters = {"since": window.since, "until": window.until, "step_s": step_s}
     async with core.storage.tenant_database.transaction() as transaction:
-        rows = await transaction.rows("hourly_metrics.rows", parameters)
+        rows = await transaction.binary_rows("hourly_metrics.series", parameters)
     threshold = refusal_threshold(None, core.settings.refuse_below, strict=False)
     return _series(window, rows, threshold)
 
@@ -124,13 +125,14 @@ async def _write_own_counts(core: Core) -> None:
 
 def _series(window: SeriesWindow, rows: Sequence[Row], threshold: float) -> Series:
     rows = [row for row in rows if row["operation"] in SERIES_OPERATIONS]
-    places = np.array([window.place(row["hour"]) for row in rows], int)
+    places = np.array([window.place(row["at"]) for row in rows], int)
     operations = np.array([SERIES_OPERATIONS.index(row["operation"]) for row in rows], int)
     counts = np.zeros((window.point_count, len(SERIES_OPERATIONS), len(COUNTED)), np.int64)
     durations = np.zeros((window.point_count, len(SERIES_OPERATIONS), BUCKET_COUNT), np.int64)
     if rows:
         np.add.at(counts, (places, operations), np.array([[row[name] for name in COUNTED] for row in rows]))
-        np.add.at(durations, (places, operations), _numbers([row["durations"] for row in rows]))
+        of_row, numbers = _numbers([row["durations"] for row in rows], BUCKET_COUNT)
+        np.add.at(durations, (places[of_row], operations[of_row]), numbers)
     return Series(
         since=window.since,
         until=window.until,
@@ -179,15 +181,19 @@ def _percentiles_ms(durations: Counts) -> npt.NDArray[Any]:
 
 
 def _confidences(rows: Sequence[Row]) -> tuple[int, ...]:
-    if not rows:
-        return (0,) * CONFIDENCE_BINS
-    return tuple(_numbers([row["confidences"] for row in rows]).sum(axis=0).tolist())
+    _, numbers = _numbers([row["confidences"] for row in rows], CONFIDENCE_BINS)
+    return tuple(numbers.sum(axis=0).tolist())
 
 
-def _numbers(sent: Sequence[bytes]) -> Counts:
-    """One row of numbers for each array. An array is sent as five words, then length and value of each."""
-    words = np.frombuffer(b"".join(sent), ">i4").reshape(len(sent), -1)
-    return words[:, 6::2].astype(np.int64)
+def _numbers(sent: Sequence[bytes], count: int) -> tuple[Counts, Counts]:
+    """The row of each array, and its numbers. A row has several arrays of `count` numbers, or none.
+
+    An array is sent as five words, then length and value of each number.
+    """
+    words = 5 + 2 * count
+    arrays = np.frombuffer(b"".join(sent), ">i4").reshape(-1, words)
+    of_row = np.repeat(np.arange(len(sent)), [len(each) // (4 * words) for each in sent])
+    return of_row, arrays[:, 6::2].astype(np.int64)
 
 
 def _usd(microdollars: int) -> Decimal:

@@ -9,7 +9,7 @@ from mnemic.record.memories import read_memory
 from mnemic.types.memory import MemoryRecord
 from mnemic.types.one_line import one_line, shortened
 from mnemic.types.scope import Scope
-from mnemic.types.why import StatementDetail, Why, WhyChange, WhyReplacement, WhySource
+from mnemic.types.why import StatementDetail, Why, WhyChange, WhyDerived, WhyReplacement, WhySource
 
 DEPTH_MAX = 5
 """How far the chain is followed: a promoted memory, its origin, the statement, its turn."""
@@ -35,6 +35,7 @@ async def explain_memory(database: TenantDatabase, scope: Scope, memory_id: UUID
         replaced = [_replacement(row) for row in await transaction.rows("why.replaced", key)]
         replaced_by = await _replaced_by(transaction, owner, memory_id)
         rivals = await transaction.rows("why.contradicted_by", key)
+        derived = [_derived(row) for row in await transaction.rows("why.derived", key)]
         changes = [WhyChange(**row) for row in await transaction.rows("why.changes", key)]
     return _why(
         memory,
@@ -45,6 +46,7 @@ async def explain_memory(database: TenantDatabase, scope: Scope, memory_id: UUID
         contradicted_by=tuple(row["memory_id"] for row in rivals),
         changes=tuple(changes),
         notes=tuple(notes),
+        derived=tuple(derived),
     )
 
 
@@ -93,6 +95,10 @@ def _replacement(row: dict[str, Any]) -> WhyReplacement:
     return WhyReplacement(**{**row, "content": shortened(row["content"], CONTENT_SHOWN_CHARACTERS)})
 
 
+def _derived(row: dict[str, Any]) -> WhyDerived:
+    return WhyDerived(**{**row, "content": shortened(row["content"], CONTENT_SHOWN_CHARACTERS)})
+
+
 def _why(memory: MemoryRecord, **parts: Any) -> Why:
     known: dict[str, Any] = {
         "memory_id": memory.memory_id,
@@ -126,6 +132,8 @@ def _lines(why: Why) -> Iterator[str]:
     yield from _listed("Evidence that was given:", [one_line(each) for each in why.evidence])
     yield from _listed("It replaced:", [_replacement_line(each) for each in why.replaced])
     yield from _listed("It was replaced by:", [_replacement_line(each) for each in why.replaced_by])
+    derived = [f"{one_line(each.content)} ({each.memory_id})" for each in why.derived]
+    yield from _listed("Rests on it:", derived)
     yield from _listed("It is contradicted by:", [str(each) for each in why.contradicted_by])
     yield from _listed("Changes that Mnemic proposed or made:", [_change_line(each) for each in why.changes])
     yield from (f"  Note: {note}" for note in why.notes)

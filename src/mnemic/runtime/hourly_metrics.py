@@ -11,7 +11,7 @@ computed from the buckets when they are read.
 import asyncio
 import logging
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -100,7 +100,7 @@ class HourlyMetrics:
         if not self._rows:
             return 0
         taken, self._rows = self._rows, {}
-        writing = asyncio.create_task(_write(database, taken))
+        writing = asyncio.create_task(add_counts(database, taken))
         try:
             await asyncio.shield(writing)
         finally:
@@ -143,7 +143,8 @@ class HourlyMetrics:
             logger.warning("the metrics of an hour are lost, since they could not be written for long")
 
 
-async def _write(database: TenantDatabase, counts: dict[HourKey, HourCounts]) -> None:
+async def add_counts(database: TenantDatabase, counts: Mapping[HourKey, HourCounts]) -> None:
+    """Add counts to the rows of their hours, in one statement."""
     rows: list[dict[str, Any]] = [
         {"hour": hour.isoformat(), "operation": operation, **asdict(row)}
         for (hour, operation), row in counts.items()

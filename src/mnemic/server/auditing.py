@@ -35,6 +35,9 @@ SELF_AUDITED_CALLS = frozenset(
         "keys.create",
         "keys.revoke",
         "shares.set_policy",
+        "spend.remove_price",
+        "spend.set_cap",
+        "spend.set_price",
     }
 )
 """Calls of `mnemic.sdk.http.surface` that need an admin key and write their own intent and outcome."""
@@ -42,7 +45,9 @@ SELF_AUDITED_CALLS = frozenset(
 SELF_AUDITED_WRITES = frozenset(
     {
         "channels.drop",
+        "cleanup.archive",
         "curation.apply",
+        "curation.resolve",
         "curation.set_policy",
         "curation.undo",
         "entities.delete",

@@ -12,7 +12,7 @@ ConcernKind = Literal[
     "spend",
     "unfinished_acts",
     "missing_vectors",
-    "unread_turns",
+    "late_consolidation",
 ]
 """In the order of urgency.
 
@@ -23,7 +23,7 @@ ConcernKind = Literal[
 - `spend`: calls of language models have nearly reached a spend cap.
 - `unfinished_acts`: acts of the audit log that began and have no outcome: they were interrupted.
 - `missing_vectors`: memories that lexical search alone finds, since they could not be embedded yet.
-- `unread_turns`: conversations with turns that consolidation has not read for long.
+- `late_consolidation`: consolidation is due and has not run for a day, so that nothing is learnt.
 """
 CONCERN_KINDS: tuple[ConcernKind, ...] = get_args(ConcernKind)
 

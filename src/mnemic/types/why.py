@@ -59,6 +59,17 @@ class WhyReplacement:
 
 
 @dataclass(frozen=True, slots=True)
+class WhyDerived:
+    """A memory that rests on this one: a statement that extraction made from it, with its quotation."""
+
+    memory_id: UUID
+    content: str
+    quotation: str | None
+    status: Status
+    is_forgotten: bool
+
+
+@dataclass(frozen=True, slots=True)
 class WhyChange:
     """A change of the memory that Mnemic proposed or made on its own behalf."""
 
@@ -76,7 +87,8 @@ class Why:
     """Why a memory is believed: where it comes from, what it replaced, and what replaced it.
 
     `evidence` are the references that were given with it. `contradicted_by` are active memories that
-    contradict it. `text` is the same for people. `notes` say what was left out.
+    contradict it. `derived` are the newest statements and other memories that rest on it. `text` is the same
+    for people. `notes` say what was left out.
     """
 
     memory_id: UUID
@@ -101,3 +113,4 @@ class Why:
     changes: tuple[WhyChange, ...]
     text: str
     notes: tuple[str, ...] = ()
+    derived: tuple[WhyDerived, ...] = ()

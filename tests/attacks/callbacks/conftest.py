@@ -3,7 +3,5 @@
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     open_memory,
     rows,
-    shared_database,
-    shared_database_name,
     superuser,
 )

@@ -3,7 +3,5 @@
 from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
-    shared_database,
-    shared_database_name,
     superuser,
 )

@@ -143,19 +143,21 @@ on("click", "[data-pause]", button => {
 });
 begin();
 
-// Review: keys of the row that has the focus, and the number in the navigation.
+// Review: keys of the row that has the focus, which stays there after a decision; the number in the navigation.
+let rowAt = -1;
 addEventListener("keydown", event => {
   if (event.target.closest?.("input, textarea, select") || event.metaKey || event.ctrlKey || event.altKey || $("dialog[open]")) return;
-  const button = $(`[data-row-key="${CSS.escape(event.key)}"]`, document.activeElement.closest("[data-row]") ?? document.createElement("i"));
-  if (button) { event.stopPropagation(); button.click(); }
+  const row = document.activeElement.closest("[data-row]"), button = row && $(`[data-row-key="${CSS.escape(event.key)}"]`, row);
+  if (button) { event.stopPropagation(); rowAt = all("[data-row]").indexOf(row); button.click(); }
 }, true);
 const reviewCount = $("[data-count='review']");
-if (reviewCount) {
-  const take = () => { const found = $("[data-count-of='review']", main); if (found) reviewCount.textContent = found.textContent; };
-  new MutationObserver(take).observe(main, { childList: true });
-  setInterval(async () => {
-    if (document.hidden) return;
-    const answer = await ask("#review-count", reviewCount.dataset.from);
-    if (answer) reviewCount.textContent = answer.html;
-  }, 30_000);
-}
+if (main) new MutationObserver(() => {
+  const found = $("[data-count-of='review']", main), rows = all("[data-row]", main);
+  if (found && reviewCount) reviewCount.textContent = found.textContent;
+  if (rowAt >= 0) rows[Math.min(rowAt, rows.length - 1)]?.focus();
+  rowAt = -1;
+}).observe(main, { childList: true });
+if (reviewCount) setInterval(async () => {
+  const answer = !document.hidden && await ask("#review-count", reviewCount.dataset.from);
+  if (answer) reviewCount.textContent = answer.html;
+}, 30_000);

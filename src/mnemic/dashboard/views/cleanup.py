@@ -31,18 +31,14 @@ async def show(visit: Visit) -> Answer:
     return await _shown(visit, visit.query)
 
 
-async def count_again(visit: Visit) -> Answer:
-    """Count all kinds again."""
-    form = await visit.form()
-    await visit.memory.cleanup.counts(refresh=True)
-    return Redirected(visit.url("cleanup", kind=form.text("kind")), "Counted again.")
-
-
 async def clean(visit: Visit) -> Answer:
-    """Show what a run would change, or run it, with the ticked memories or with all of a kind."""
+    """Show what a run would change, or run it, with the ticked memories or with all of a kind; or count."""
     form = await visit.form()
     kind, unused_days, salience_below = _limits(form)
-    act = form.choice("act", ("try", "try_all", "archive"), default="try")
+    act = form.choice("act", ("count", "try", "try_all", "archive"), default="try")
+    if act == "count":
+        await visit.memory.cleanup.counts(refresh=True)
+        return Redirected(visit.url("cleanup", **dict(_filters(form))), "Counted again.")
     memory_ids = None if act == "try_all" or form.flag("all") else form.all("memory")
     if memory_ids == []:
         raise InvalidInputError("No memory is ticked. Go back, tick some memories, and try again.")
@@ -61,11 +57,6 @@ async def clean(visit: Visit) -> Answer:
     return _receipt(visit, form, run)
 
 
-async def back(visit: Visit) -> Answer:
-    """The address of a form that was sent, opened again: show the page instead."""
-    return Redirected(visit.url("cleanup"))
-
-
 def _receipt(visit: Visit, form: Fields, run: CleanupRun) -> Redirected:
     """What was done, with its undo."""
     location = visit.url("cleanup", **dict(_filters(form)))
@@ -74,7 +65,10 @@ def _receipt(visit: Visit, form: Fields, run: CleanupRun) -> Redirected:
         return Redirected(location, f"Nothing was changed.{left_out}")
     more = "" if run.is_complete else f" More qualify: a run changes {RUN_MAX:,} memories at most."
     verb = "Mended or archived" if run.kind == "dead_links" else "Archived"
-    undo = Undo(visit.url("review/undo"), {"changeset": str(run.changeset_id), "page": "cleanup"})
+    undo = Undo(
+        visit.url("review", tab="history"),
+        {"form": "undo", "changeset": str(run.changeset_id), "page": "cleanup", "cleanup": run.kind},
+    )
     return Redirected(location, f"{verb} {run.change_count:,} memories.{left_out}{more}", undo=undo)
 
 
@@ -134,7 +128,5 @@ PAGE = Page(
     views=(
         View("GET", "/cleanup", show, call="cleanup.list"),
         View("POST", "/cleanup", clean, call="cleanup.archive"),
-        View("POST", "/cleanup/count", count_again, call="cleanup.counts"),
-        View("GET", "/cleanup/count", back, call="cleanup.list"),
     ),
 )

@@ -1,13 +1,58 @@
-"""The page Events: to be built."""
+"""The page Events: changes as they happen, newest first, and the consumers that follow them."""
 
-from mnemic.dashboard.pages import Answer, Page, View
+from collections.abc import Sequence
+from typing import cast
+
+from mnemic.dashboard.live import live_events
+from mnemic.dashboard.pages import Answer, Page, Shown, View
+from mnemic.dashboard.rendering import environment
 from mnemic.dashboard.visit import Visit
-from mnemic.errors import NotFoundError
+from mnemic.types.event import EVENT_TYPES, Event, EventType
+
+LISTED_MAX = 60
+CONSUMERS_MAX = 50
+KINDS = tuple(dict.fromkeys(name.partition(".")[0] for name in EVENT_TYPES))
+"""What events are about: all types that begin with the word."""
 
 
 async def show(visit: Visit) -> Answer:
-    """Not built yet."""
-    raise NotFoundError("This page is not built yet.")
+    """List the newest events, or those before a position."""
+    before = visit.query.whole_number("before", default=0, low=0, high=10**9 - 1) or None
+    memory = visit.memory if _is_one_owner(visit) else visit.tenant_memory
+    found = await memory.events.list(order="newest", before=before, types=_types(visit), limit=LISTED_MAX + 1)
+    context = {
+        "listed": found[:LISTED_MAX],
+        "older": found[LISTED_MAX - 1].position if len(found) > LISTED_MAX else None,
+        "before": before,
+        "only": _is_one_owner(visit),
+        "type": visit.query.text("type") or "",
+        "types": EVENT_TYPES,
+        "kinds": KINDS,
+        "consumers": await visit.tenant_memory.events.consumers(limit=CONSUMERS_MAX),
+    }
+    return Shown("events.html", context)
+
+
+async def stream(visit: Visit) -> Answer:
+    """The same events as they happen, each as a row of the list."""
+    row = environment().get_template("fragments/_event.html")
+
+    def to_html(event: Event) -> str:
+        return row.render(visit=visit, event=event)
+
+    return await live_events(visit, to_html, types=_types(visit), everybody=not _is_one_owner(visit))
+
+
+def _is_one_owner(visit: Visit) -> bool:
+    """Whether only events of one owner are shown: of the one that the key is bound to, or by choice."""
+    return visit.key.owner is not None or (visit.query.flag("only") and bool(visit.owner))
+
+
+def _types(visit: Visit) -> Sequence[EventType] | None:
+    """The types that the visitor chose: one of them, or all about one kind of thing."""
+    chosen = visit.query.choice("type", (*KINDS, *EVENT_TYPES), default="")
+    found = [name for name in EVENT_TYPES if chosen in (name, name.partition(".")[0])]
+    return cast("Sequence[EventType]", found) or None
 
 
 PAGE = Page(
@@ -16,5 +61,8 @@ PAGE = Page(
     group="Machinery",
     icon="pulse",
     key="n",
-    views=(View("GET", "/events", show, call="events.list"),),
+    views=(
+        View("GET", "/events", show, call="events.list"),
+        View("GET", "/events/stream", stream, call="events.subscribe"),
+    ),
 )

@@ -82,10 +82,10 @@ CONCERNS: Mapping[ConcernKind, Wording] = {
     "missing_vectors": Wording(
         "memory has no vector", "memories have no vector", "Until then only words find them.", "jobs"
     ),
-    "unread_turns": Wording(
-        "conversation was not learnt from",
-        "conversations were not learnt from",
-        "Consolidation has not read their last turns for a day.",
+    "late_consolidation": Wording(
+        "schedule of consolidation is late",
+        "schedules of consolidation are late",
+        "Nothing was learnt from what was said for a day.",
         "jobs",
     ),
 }

@@ -77,82 +77,83 @@ async def badge(visit: Visit) -> str:
     return badge_text(await visit.memory.curation.waiting())
 
 
-async def propose(visit: Visit) -> Answer:
+async def act(visit: Visit) -> Answer:
+    """Do what a form asks for. Forms are sent to the page's own address, so that it can be loaded again."""
+    form = await visit.form()
+    try:
+        return await FORMS[form.choice("form", FORMS, default="undo")](visit, form)
+    except ConflictError as error:
+        return await _shown(visit, conflict=_conflict(error))
+
+
+async def propose(visit: Visit, form: Fields) -> Answer:
     """Let the curator read the owner's memories and stage proposals."""
     run = await visit.memory.curation.propose()
     if run.changeset_id is None:
         said = run.notes[0] if run.notes else "There is nothing to propose."
         return Redirected(visit.url("review"), notice=f"Read {run.read_count:,} memories. {said}")
-    notice = f"Read {run.read_count:,} memories: {len(run.changes)} changes wait for your decision."
+    count = f"{len(run.changes)} changes wait" if len(run.changes) != 1 else "1 change waits"
+    notice = f"Read {run.read_count:,} memories: {count} for your decision."
     return Redirected(visit.url("review", run=run.changeset_id), notice=notice)
 
 
-async def decide_changes(visit: Visit) -> Answer:
+async def decide_changes(visit: Visit, form: Fields) -> Answer:
     """Approve, reject, apply or undo changes of a run: one, those that are ticked, or all."""
-    form = await visit.form()
     run_id = form.required_id("run")
-    act, change_ids = _chosen(form)
+    verb, change_ids = _chosen(form)
     curation = visit.memory.curation
-    acts: Mapping[str, Callable[..., Awaitable[Changeset]]] = {
+    verbs: Mapping[str, Callable[..., Awaitable[Changeset]]] = {
         "approve": curation.approve,
         "reject": curation.reject,
         "apply": curation.apply,
         "undo": curation.undo,
     }
-    back = visit.url("review", tab=form.text("tab"), run=run_id)
-    try:
-        changeset = await acts[act](run_id, change_ids=change_ids)
-    except ConflictError as error:
-        return await _shown(visit, conflict=_conflict(error), tab=form.text("tab"), run=str(run_id))
-    what = f"{len(change_ids):,} of the changes" if change_ids is not None else "the changes"
-    undo = None
-    if act == "apply":
-        undo = Undo(visit.url("review/undo"), {"changeset": str(run_id)})
+    changeset = await verbs[verb](run_id, change_ids=change_ids)
     counts = ", ".join(f"{number} {state}" for state, number in sorted(changeset.change_counts.items()))
-    return Redirected(back, notice=f"{_DONE[act]} {what}: {counts}.", undo=undo)
+    tab = visit.query.choice("tab", TABS, default="runs")
+    undo_form = _undo_form(visit, {"changeset": str(run_id)}) if verb == "apply" else None
+    return Redirected(
+        visit.url("review", tab=tab, run=run_id), f"{_DONE[verb]}. The run has {counts}.", undo=undo_form
+    )
 
 
-async def decide_pair(visit: Visit) -> Answer:
+async def decide_pair(visit: Visit, form: Fields) -> Answer:
     """Decide about a pair."""
-    form = await visit.form()
+    for name in ("kind", "decision"):
+        form.required(name)
     kind = cast(ReviewKind, form.choice("kind", REVIEW_KINDS, default=""))
     decision = cast(ReviewDecision, form.choice("decision", REVIEW_DECISIONS, default=""))
-    if not kind or not decision:
-        raise InvalidInputError("kind or decision is missing. Go back to the page Review and decide there.")
-    tab = next(name for name, each in PAIR_TABS.items() if each == kind)
-    try:
-        done = await visit.memory.curation.resolve(
-            kind,
-            form.required_id("memory_id"),
-            form.id("other_id"),
-            decision=decision,
-            memory_version=_version(form, "memory_version"),
-            other_version=_version(form, "other_version"),
-        )
-    except ConflictError as error:
-        return await _shown(visit, conflict=_conflict(error), tab=tab)
-    return Redirected(visit.url("review", tab=tab), _DECIDED[kind, decision], undo=_undo(visit, done))
+    done = await visit.memory.curation.resolve(
+        kind,
+        form.required_id("memory_id"),
+        form.id("other_id"),
+        decision=decision,
+        memory_version=_version(form, "memory_version"),
+        other_version=_version(form, "other_version"),
+    )
+    location = visit.url("review", tab=_tab_of(kind))
+    return Redirected(location, _DECIDED[kind, decision], undo=_undo_form(visit, _undo_fields(done)))
 
 
-async def undo(visit: Visit) -> Answer:
+async def undo(visit: Visit, form: Fields) -> Answer:
     """Take the last decision back."""
-    form = await visit.form()
     changeset_id, curation = form.id("changeset"), visit.memory.curation
+    kind = cast(ReviewKind, form.choice("kind", REVIEW_KINDS, default="near_duplicate"))
     if changeset_id is None:
-        kind = cast(ReviewKind, form.choice("kind", REVIEW_KINDS, default="near_duplicate"))
         await curation.reopen(kind, form.required_id("memory_id"), form.required_id("other_id"))
-        return Redirected(visit.url("review", tab=form.text("tab")), "The pair waits for a decision again.")
-    try:
-        await curation.undo(changeset_id)
-    except ConflictError as error:
-        return await _shown(visit, conflict=_conflict(error), tab="history", run=str(changeset_id))
-    back = visit.url(form.choice("page", ("review", "cleanup"), default="review"), tab=form.text("tab"))
-    return Redirected(back, "Undone: the memories are as they were before.")
+        return Redirected(visit.url("review", tab=_tab_of(kind)), "The pair waits for a decision again.")
+    await curation.undo(changeset_id)
+    page = form.choice("page", ("review", "cleanup"), default="review")
+    fields = {"kind": form.text("cleanup")} if page == "cleanup" else {"tab": form.text("tab")}
+    return Redirected(visit.url(page, **fields), "Undone: the memories are as they were before.")
 
 
-async def back(visit: Visit) -> Answer:
-    """The address of a form that was sent, opened again: show the page instead."""
-    return Redirected(visit.url("review"))
+FORMS: Mapping[str, Callable[[Visit, Fields], Awaitable[Answer]]] = {
+    "propose": propose,
+    "changes": decide_changes,
+    "pair": decide_pair,
+    "undo": undo,
+}
 
 
 def badge_text(waiting: Waiting) -> str:
@@ -162,16 +163,12 @@ def badge_text(waiting: Waiting) -> str:
     return f"{WAITING_COUNT_MAX}+" if waiting.total_count >= WAITING_COUNT_MAX else str(waiting.total_count)
 
 
-async def _shown(
-    visit: Visit, *, conflict: Mapping[str, Any] | None = None, tab: str | None = None, run: str | None = None
-) -> Shown:
-    chosen = Fields([("tab", tab or "")]).choice("tab", TABS, default="runs") if conflict else None
-    tab = chosen or visit.query.choice("tab", TABS, default="runs")
+async def _shown(visit: Visit, *, conflict: Mapping[str, Any] | None = None) -> Shown:
+    tab = visit.query.choice("tab", TABS, default="runs")
     waiting = await visit.memory.curation.waiting()
     context: dict[str, Any] = {
         "tab": tab,
         "tabs": TABS,
-        "waiting": waiting,
         "badge": badge_text(waiting),
         "counts": {
             "runs": waiting.staged_change_count,
@@ -185,7 +182,7 @@ async def _shown(
     if tab in PAIR_TABS:
         context |= await _pairs(visit, PAIR_TABS[tab])
     else:
-        context |= await _changesets(visit, tab, Fields([("run", run or "")]) if run else visit.query)
+        context |= await _changesets(visit, tab)
     return Shown("review.html", context, status=409 if conflict else 200)
 
 
@@ -194,14 +191,14 @@ async def _pairs(visit: Visit, kind: ReviewKind) -> dict[str, Any]:
     return {"kind": kind, "page": page}
 
 
-async def _changesets(visit: Visit, tab: str, fields: Fields) -> dict[str, Any]:
+async def _changesets(visit: Visit, tab: str) -> dict[str, Any]:
     """The changesets of a tab, and the diff of one of them: the chosen one, or the newest that waits."""
     listed = await visit.memory.curation.list(
         state="staged" if tab == "runs" else None,
         before=visit.query.id("before"),
         limit=CHANGESETS_SHOWN + 1,
     )
-    run_id = fields.id("run")
+    run_id = visit.query.id("run")
     if run_id is None and tab == "runs" and listed:
         run_id = listed[0].changeset_id
     after = visit.query.whole_number("after", default=-1, low=0, high=NUMBER_MAX)
@@ -241,13 +238,20 @@ def _version(form: Fields, name: str) -> int | None:
     return version or None
 
 
-def _undo(visit: Visit, done: Resolution) -> Undo:
+def _tab_of(kind: ReviewKind) -> str:
+    return next(name for name, each in PAIR_TABS.items() if each == kind)
+
+
+def _undo_form(visit: Visit, fields: Mapping[str, str]) -> Undo:
+    tab = fields.get("tab", "history")
+    return Undo(visit.url("review", tab=tab), {"form": "undo", **fields})
+
+
+def _undo_fields(done: Resolution) -> dict[str, str]:
+    tab = _tab_of(done.kind)
     if done.changeset_id is not None:
-        fields = {"changeset": str(done.changeset_id)}
-    else:
-        fields = {"kind": done.kind, "memory_id": str(done.memory_id), "other_id": str(done.other_id)}
-    tab = next(name for name, each in PAIR_TABS.items() if each == done.kind)
-    return Undo(visit.url("review/undo"), {**fields, "tab": tab})
+        return {"changeset": str(done.changeset_id), "tab": tab}
+    return {"kind": done.kind, "memory_id": str(done.memory_id), "other_id": str(done.other_id), "tab": tab}
 
 
 def _conflict(error: ConflictError) -> dict[str, Any]:
@@ -266,13 +270,6 @@ PAGE = Page(
     views=(
         View("GET", "/review", show, call="curation.list"),
         View("GET", "/review/count", count, call="curation.waiting"),
-        View("POST", "/review/propose", propose, call="curation.propose"),
-        View("GET", "/review/propose", back, call="curation.list"),
-        View("POST", "/review/changes", decide_changes, call="curation.approve"),
-        View("GET", "/review/changes", back, call="curation.list"),
-        View("POST", "/review/pairs", decide_pair, call="curation.resolve"),
-        View("GET", "/review/pairs", back, call="curation.list"),
-        View("POST", "/review/undo", undo, call="curation.undo"),
-        View("GET", "/review/undo", back, call="curation.list"),
+        View("POST", "/review", act, call="curation.approve"),
     ),
 )

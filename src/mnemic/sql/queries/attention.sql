@@ -53,23 +53,11 @@ FROM (
 ) AS found
 HAVING count(*) > 0
 UNION ALL
-SELECT 'unread_turns', count(*), min(found.at)
-FROM (
-    SELECT conversations.last_turn_at AS at
-    FROM state.conversations
-    LEFT JOIN state.consolidated_conversations AS progress
-        ON progress.tenant_id = %(tenant_id)s AND progress.owner = conversations.owner
-        AND progress.conversation = conversations.conversation
-    WHERE conversations.tenant_id = %(tenant_id)s
-      AND conversations.turn_count > coalesce(progress.next_position, 0)
-      AND conversations.last_turn_at < now() - make_interval(secs => %(unread_s)s)
-      AND NOT EXISTS (
-          SELECT FROM state.channel_branches AS forked
-          WHERE forked.tenant_id = %(tenant_id)s AND forked.owner = conversations.owner
-            AND forked.channel = conversations.channel
-      )
-    LIMIT %(limit)s
-) AS found
+SELECT 'late_consolidation', count(*), min(coalesce(schedules.last_run_at, schedules.created_at))
+FROM queue.schedules
+WHERE schedules.tenant_id = %(tenant_id)s AND schedules.enabled AND schedules.job_type = 'mind.consolidate'
+  AND schedules.next_run_at < now()
+  AND coalesce(schedules.last_run_at, schedules.created_at) < now() - make_interval(secs => %(idle_s)s)
 HAVING count(*) > 0
 
 -- name: spend

@@ -3,12 +3,14 @@
 
 -- name: read_category
 -- Active memories of a category that cleanup may archive: no anchored ones, turns, parts of longer texts or memories of branches.
+-- Sorting by a category that is a range for the planner needs the index by category: reading the memories of an owner in the
+-- order of their ids would pass all turns.
 SELECT memory_id FROM state.memories
-WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND category = %(section)s
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND category BETWEEN %(section)s AND %(section)s
   AND memory_id > coalesce(%(after_id)s::uuid, '00000000-0000-0000-0000-000000000000')
   AND status = 'active' AND deleted_at IS NULL AND NOT anchored
   AND conversation IS NULL AND whole_id IS NULL AND branch IS NULL
-ORDER BY memory_id
+ORDER BY category DESC, memory_id
 LIMIT %(read_most)s
 
 -- name: read_expired

@@ -30,15 +30,19 @@ SET call_count = kept.call_count + excluded.call_count,
         ORDER BY place
     )
 
--- name: rows
--- The hours of a window in order. Arrays are returned as bytes (array_send): reading them number by number would take most
--- of the time of a call.
+-- name: series
+-- The calls of a window by step of time and operation. Arrays are returned as bytes (array_send), those of a step one after
+-- the other: adding them up here, number by number, would take most of the time of a call.
 SELECT
-    hour, operation, call_count, failed_count, refused_count, weak_count, memory_count, spent_microdollars,
-    array_send(durations) AS durations, array_send(confidences) AS confidences
+    date_bin(make_interval(secs => %(step_s)s), hour, %(since)s) AS at, operation, sum(call_count)::bigint AS call_count,
+    sum(failed_count)::bigint AS failed_count, sum(refused_count)::bigint AS refused_count,
+    sum(weak_count)::bigint AS weak_count, sum(memory_count)::bigint AS memory_count,
+    sum(spent_microdollars)::bigint AS spent_microdollars,
+    coalesce(string_agg(array_send(durations), '') FILTER (WHERE operation <> 'model'), '') AS durations,
+    coalesce(string_agg(array_send(confidences), '') FILTER (WHERE operation = 'recall'), '') AS confidences
 FROM traces.hourly_metrics
 WHERE tenant_id = %(tenant_id)s AND hour >= %(since)s AND hour < %(until)s
-ORDER BY hour, operation
+GROUP BY 1, 2
 
 -- name: prune
 -- Deletes some old hours.

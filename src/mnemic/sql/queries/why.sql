@@ -32,6 +32,31 @@ WHERE source.owner = %(owner)s
 ORDER BY coalesce(source.at, source.created_at), source.memory_id, found.memory_id
 LIMIT %(limit)s
 
+-- name: derived
+-- The newest memories that rest on this one: statements that were made from it, and others that were derived from it.
+SELECT
+    made.memory_id, made.content, found.quotation, made.status, made.deleted_at IS NOT NULL AS is_forgotten
+FROM (
+    SELECT pairs.memory_id, max(pairs.quotation) AS quotation
+    FROM (
+        SELECT memory_id, quotation FROM state.statement_sources
+        WHERE tenant_id = %(tenant_id)s AND source_id = %(memory_id)s
+        UNION ALL
+        SELECT from_id, NULL FROM state.memory_relationships
+        WHERE tenant_id = %(tenant_id)s AND to_id = %(memory_id)s AND kind = 'derived_from'
+    ) AS pairs
+    GROUP BY pairs.memory_id
+    ORDER BY pairs.memory_id DESC
+    LIMIT %(limit)s
+) AS found
+CROSS JOIN LATERAL (
+    SELECT * FROM state.memories
+    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = found.memory_id
+    OFFSET 0
+) AS made
+WHERE made.owner = %(owner)s
+ORDER BY made.memory_id DESC
+
 -- name: replaced
 -- Memories that this one superseded or that were merged into it, newest first, with the change that did it.
 SELECT

@@ -1,0 +1,69 @@
+"""The pages Review and Cleanup in a browser: keys, the count in the navigation, ticking, undo by one key."""
+
+from playwright.sync_api import Page, expect
+
+from tests.dashboard.running import Dashboard
+from tests.dashboard.waiting_things import expired, fresh_owner, near_duplicates, proposals, state
+
+
+def test_a_review_is_done_with_keys_and_the_count_follows(page: Page, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    pairs = [near_duplicates(dashboard, own, name) for name in ("Ann", "Ben", "Cleo")]
+    before = [state(dashboard, own, *pair) for pair in pairs]
+    count = page.locator("[data-count='review']")
+    page.goto(f"/ui/review?owner={own.owner}&tab=duplicates")
+    expect(count).to_have_text("3")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]").nth(1)).to_be_focused()
+    page.keyboard.press("a")
+    expect(page.locator(".notice")).to_contain_text("Merged into the newer memory.")
+    expect(count).to_have_text("2")
+    assert [each[0] for each in state(dashboard, own, *pairs[1])] == ["merged", "active"]
+    # The row that took its place has the focus: one key decides about it.
+    expect(page.locator("[data-row]").nth(1)).to_be_focused()
+    page.keyboard.press("d")
+    expect(page.locator(".notice")).to_contain_text("Both memories stay.")
+    expect(count).to_have_text("1")
+    page.keyboard.press("u")
+    expect(page.locator(".notice")).to_contain_text("The pair waits for a decision again.")
+    expect(count).to_have_text("2")
+    assert [state(dashboard, own, *pair) for pair in (pairs[0], pairs[2])] == [before[0], before[2]]
+
+
+def test_changes_are_ticked_approved_applied_and_undone(page: Page, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    run = proposals(dashboard, own)
+    ids = [change.memory_id for change in run.changes]
+    before = state(dashboard, own, *ids)
+    page.goto(f"/ui/review?owner={own.owner}")
+    page.locator("[data-check-all=change]").check()
+    page.locator("input[name=change]").last.uncheck()
+    page.get_by_role("button", name="Approve ticked").click()
+    page.get_by_role("button", name="Apply 2 approved").click()
+    expect(page.locator(".notice")).to_contain_text("Applied. The run has 2 applied, 1 staged.")
+    statuses = [each[0] for each in state(dashboard, own, *ids)]
+    assert statuses == ["superseded", "superseded", "active"]
+    page.keyboard.press("u")
+    expect(page.locator(".notice")).to_contain_text("Undone: the memories are as they were before.")
+    assert state(dashboard, own, *ids) == before
+
+
+def test_cleanup_is_tried_run_and_undone(page: Page, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    ids = expired(dashboard, own)
+    before = state(dashboard, own, *ids)
+    page.goto(f"/ui/cleanup?owner={own.owner}&kind=expired")
+    page.locator("input[name=memory]").first.check()
+    page.get_by_role("button", name="Try with those ticked").click()
+    expect(page.locator("#dry-run")).to_have_text("Dry run: 1 memories would change")
+    page.get_by_role("link", name="Back").click()
+    page.get_by_role("button", name="Try with all").click()
+    expect(page.locator("#dry-run")).to_have_text("Dry run: 3 memories would change")
+    assert state(dashboard, own, *ids) == before
+    page.keyboard.press("a")
+    expect(page.locator(".notice")).to_contain_text("Archived 3 memories.")
+    assert {each[0] for each in state(dashboard, own, *ids)} == {"archived"}
+    page.keyboard.press("u")
+    expect(page.locator(".notice")).to_contain_text("Undone: the memories are as they were before.")
+    assert state(dashboard, own, *ids) == before

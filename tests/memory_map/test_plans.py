@@ -21,8 +21,11 @@ SELECT tenant_id, memory_id, 1 FROM state.memories;
 INSERT INTO vectors.memory_positions (tenant_id, memory_id, owner, model, x, y, region, place, made_at)
 SELECT tenant_id, memory_id, owner, 'm', 0, 0, 1, row_number() OVER (PARTITION BY owner), now()
 FROM state.memories;
+INSERT INTO queue.jobs (tenant_id, owner, type, payload, priority, state, max_attempts)
+SELECT %(tenant)s, 'owner ' || n %% 20, 'other.' || n %% 50, '{}', 0, 'waiting', 5
+FROM generate_series(1, %(rows)s) AS n;
 INSERT INTO vectors.map_regions (tenant_id, owner, region, x, y, words, memory_id)
-SELECT DISTINCT ON (tenant_id, owner) tenant_id, owner, 1, 0, 0, ARRAY['text'], memory_id FROM state.memories
+SELECT tenant_id, owner, place, 0, 0, ARRAY['text'], memory_id FROM vectors.memory_positions
 """
 
 ME: dict[str, Any] = {
@@ -40,7 +43,7 @@ PLANS: list[tuple[str, set[str]]] = [
     ("memory_map.points", {"memory_positions_place", "memories_"}),
     ("memory_map.counts", {"memory_positions_place", "memories_"}),
     ("memory_map.regions", {"map_regions_pkey", "memory_positions_place", "memories_"}),
-    ("memory_map.state", {"memory_positions_place", "jobs_waiting", "jobs_running"}),
+    ("memory_map.state", {"memory_positions_place", "jobs_waiting", "jobs_running", "jobs_scheduled"}),
     ("memory_map.is_current", {"memory_positions_pkey", "memories_recent"}),
     ("memory_map.hold", {"memories_"}),
     ("memory_map.delete_positions", {"memory_positions_place"}),

@@ -154,6 +154,11 @@ def _say_started(address: str, has_keys: bool, *, json: bool) -> None:
         remark("There is no API key yet. Create one: mnemic keys create --role write")
 
 
+def require_server() -> None:
+    """ConfigurationError if a package of the extra `server` is missing."""
+    _require("server", NEEDED)
+
+
 def _require(extra: str, modules: tuple[str, ...]) -> None:
     """ConfigurationError that names the extra if a package of it is missing."""
     if any(find_spec(module) is None for module in modules):

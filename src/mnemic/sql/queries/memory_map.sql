@@ -69,36 +69,27 @@ WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = %(memory_id)s 
 ON CONFLICT DO NOTHING
 
 -- name: points
--- The positions of memories that are active now, the most salient first, with the beginning of their texts. One index lookup
--- for each position, whatever the planner estimates: the owner may have many memories that are not on the map.
-SELECT positions.memory_id, positions.x, positions.y, positions.region, active.category, active.text
+-- The positions of memories that are active now, the most salient first, with the beginning of their texts. The owner is compared
+-- by IS TRUE, which no index serves: so each memory is looked up by its id, however many others the owner has.
+SELECT positions.memory_id, positions.x, positions.y, positions.region, memories.category,
+    left(memories.content, %(text_max)s) AS text
 FROM vectors.memory_positions AS positions
-CROSS JOIN LATERAL (
-    SELECT memories.category, left(memories.content, %(text_max)s) AS text
-    FROM state.memories
-    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id AND memories.owner = %(owner)s
-      AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
-    LIMIT 1
-) AS active
-WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id
+WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s AND (memories.owner = %(owner)s) IS TRUE
+  AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
   AND (%(region)s::int IS NULL OR positions.region = %(region)s)
-  AND (%(categories)s::text[] IS NULL OR active.category = ANY(%(categories)s::text[]))
+  AND (%(categories)s::text[] IS NULL OR memories.category = ANY(%(categories)s::text[]))
 ORDER BY positions.place
 LIMIT %(limit)s
 
 -- name: counts
 -- How many memories on the map are active now, by region and category.
-SELECT positions.region, active.category, count(*) AS memory_count
+SELECT positions.region, memories.category, count(*) AS memory_count
 FROM vectors.memory_positions AS positions
-CROSS JOIN LATERAL (
-    SELECT memories.category
-    FROM state.memories
-    WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id AND memories.owner = %(owner)s
-      AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
-    LIMIT 1
-) AS active
-WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s
-GROUP BY positions.region, active.category
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id
+WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s AND (memories.owner = %(owner)s) IS TRUE
+  AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
+GROUP BY positions.region, memories.category
 
 -- name: regions
 -- The regions of the map. A word is shown only if a memory of the region that is active now contains it.

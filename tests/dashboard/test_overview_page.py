@@ -2,6 +2,8 @@
 
 import re
 
+from playwright.sync_api import Page, expect
+
 from tests.dashboard.running import Dashboard
 
 
@@ -28,19 +30,23 @@ def test_it_shows_the_counts_of_the_tenant_and_what_wants_attention(dashboard: D
 def test_it_shows_what_waits_for_the_owner_and_its_newest_events(dashboard: Dashboard) -> None:
     memory = dashboard.memory.scope(owner=dashboard.owner)
     waiting = dashboard.run(memory.curation.waiting())
-    events = dashboard.run(memory.events.list(order="newest", limit=10))
+    events = dashboard.run(dashboard.memory.events.list(order="newest", limit=10))
     with dashboard.client() as client:
         html = client.get("/ui/overview", params={"owner": dashboard.owner}).text
         if waiting.staged_change_count:
             assert f"{waiting.staged_change_count} proposed change" in text_of(html)
         for event in events:
             assert event.subject in html
-        stored = dashboard.run(memory.retain("Mara bought a kayak."))
-        part = client.get(
-            "/ui/overview", params={"owner": dashboard.owner}, headers={"X-Fragment": "#recent"}
-        )
-        assert str(stored.memory_ids[0]) in part.text
-        assert "<h1>" not in part.text
+
+
+def test_new_events_appear_while_the_page_is_open(page: Page, dashboard: Dashboard) -> None:
+    page.goto("/ui/overview")
+    expect(page.locator("[data-live-state].on")).to_be_visible()
+    memory = dashboard.memory.scope(owner=dashboard.owner)
+    stored = dashboard.run(memory.retain("Mara bought a kayak."))
+    expect(page.locator("#recent li").first).to_contain_text(str(stored.memory_ids[0]))
+    page.locator(".todo a", has_text="jobs died").click()
+    expect(page).to_have_url(re.compile("/ui/jobs.*state=dead"))
 
 
 def test_counting_now_counts_what_was_stored_since(dashboard: Dashboard) -> None:

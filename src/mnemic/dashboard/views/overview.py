@@ -15,7 +15,6 @@ from mnemic.dashboard.rendering import percent
 from mnemic.dashboard.time_charts import Row
 from mnemic.dashboard.visit import Visit
 from mnemic.types.attention import COUNT_MAX, Concern, ConcernKind
-from mnemic.types.event import Event
 from mnemic.types.overview import Snapshot
 from mnemic.types.review import WAITING_COUNT_MAX, Waiting
 from mnemic.types.series import GrowthDay
@@ -114,17 +113,16 @@ WAITING: Mapping[str, Wording] = {
 
 
 async def show(visit: Visit) -> Answer:
-    """Show everything that the key may see, or only the newest events."""
-    fragments = {"#recent": "fragments/_recent.html"}
-    if visit.fragment in fragments:
-        return Shown("overview.html", {"recent": await _recent(visit)}, fragments)
+    """Show everything that the key may see."""
     is_tenant = visit.may("metrics.snapshots")
     recent, waiting, numbers = await asyncio.gather(
-        _recent(visit), _waiting(visit), _tenant_numbers(visit) if is_tenant else _nothing()
+        visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN),
+        _waiting(visit),
+        _tenant_numbers(visit) if is_tenant else _nothing(),
     )
     context = {"is_tenant": is_tenant, "recent": recent, **numbers}
     context["notices"] = [*(_notice(visit, each) for each in numbers.get("concerns", ())), *waiting]
-    return Shown("overview.html", context, fragments)
+    return Shown("overview.html", context)
 
 
 async def count(visit: Visit) -> Answer:
@@ -201,12 +199,6 @@ def _counted(visit: Visit, wording: Wording, count: int, most: int, *, about: st
 
 def _url(visit: Visit, wording: Wording) -> str:
     return visit.url(wording.page, **wording.fields)
-
-
-async def _recent(visit: Visit) -> Sequence[Event]:
-    if not visit.owner:
-        return []
-    return await visit.memory.events.list(order="newest", limit=EVENTS_SHOWN)
 
 
 async def _nothing() -> dict[str, Any]:

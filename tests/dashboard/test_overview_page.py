@@ -1,10 +1,20 @@
 """The page Overview: counts, what wants attention, growth, newest events; keys of an owner see its own."""
 
 import re
+from pathlib import Path
 
+import psycopg
 from playwright.sync_api import Page, expect
 
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.types.key import Role
 from tests.dashboard.running import Dashboard
+
+INTERRUPTED = """
+INSERT INTO traces.audit_log (tenant_id, audit_id, process, action, target, phase, at)
+VALUES (%s, mnemic.new_id(), 'sdk', 'restore', 'x', 'intent', now() - interval '2 hours')
+"""
 
 
 def text_of(html: str) -> str:
@@ -74,6 +84,21 @@ def test_a_bound_key_sees_only_what_concerns_its_owner(dashboard: Dashboard) -> 
             assert hidden not in text
         refused = client.post("/ui/overview/count")
         assert (refused.status_code, refused.headers["content-type"][:9]) == (403, "text/html")
+
+
+def test_a_concern_has_no_link_to_a_page_that_the_key_may_not_see(
+    dashboard: Dashboard, dashboard_folder: Path
+) -> None:
+    with EmbeddedServer.start(dashboard_folder) as place:
+        conninfo = place.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
+        with psycopg.connect(conninfo, autocommit=True) as admin:
+            admin.execute(INTERRUPTED, [dashboard.memory.tenant.id])
+    roles: tuple[tuple[Role, int], ...] = (("read", 0), ("admin", 1))
+    for role, links in roles:
+        with dashboard.client(role) as client:
+            html = client.get("/ui/overview").text
+        assert "1 act was interrupted" in text_of(html)
+        assert html.count("outcome=unfinished") == links
 
 
 def test_an_empty_tenant_says_how_to_begin(empty_dashboard: Dashboard) -> None:

@@ -13,10 +13,11 @@ from mnemic.dashboard import time_charts
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.rendering import percent
 from mnemic.dashboard.time_charts import Row
+from mnemic.dashboard.views import review
 from mnemic.dashboard.visit import Visit
 from mnemic.types.attention import COUNT_MAX, Concern, ConcernKind
 from mnemic.types.overview import Snapshot
-from mnemic.types.review import WAITING_COUNT_MAX, Waiting
+from mnemic.types.review import WAITING_COUNT_MAX
 from mnemic.types.series import GrowthDay
 
 EVENTS_SHOWN = 10
@@ -88,6 +89,14 @@ CONCERNS: Mapping[ConcernKind, Wording] = {
         "jobs",
     ),
 }
+CALLS = {
+    "audit": "audit.operations",
+    "cleanup": "cleanup.list",
+    "jobs": "jobs.list",
+    "metrics": "metrics.series",
+    "review": "curation.list",
+}
+"""The calls that decide who may see the pages."""
 WAITING: Mapping[str, Wording] = {
     "near_duplicate_count": Wording(
         "near duplicate waits",
@@ -182,7 +191,8 @@ async def _waiting(visit: Visit) -> list[Notice]:
     """What waits for a decision about the memories of the owner."""
     if not visit.owner:
         return []
-    waiting: Waiting = await visit.memory.curation.waiting()
+    waiting = await visit.memory.curation.waiting()
+    visit.badges[review.PAGE.name] = review.badge_text(waiting)
     counts = {name: getattr(waiting, name) for name in WAITING}
     return [
         _counted(visit, WAITING[name], count, WAITING_COUNT_MAX, about=f" for {visit.owner}")
@@ -198,7 +208,8 @@ def _counted(visit: Visit, wording: Wording, count: int, most: int, *, about: st
 
 
 def _url(visit: Visit, wording: Wording) -> str:
-    return visit.url(wording.page, **wording.fields)
+    """The address of the page that deals with it; "" if the key may not see that page."""
+    return visit.url(wording.page, **wording.fields) if visit.may(CALLS[wording.page]) else ""
 
 
 async def _nothing() -> dict[str, Any]:

@@ -140,11 +140,6 @@ async def count(visit: Visit) -> Answer:
     return Redirected(visit.url("overview"), notice="Everything was counted again.")
 
 
-async def count_address(visit: Visit) -> Answer:
-    """The address of the form, opened by hand."""
-    return Redirected(visit.url("overview"))
-
-
 async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
     snapshots, concerns, growth = await asyncio.gather(
         _snapshots(visit),
@@ -224,7 +219,6 @@ PAGE = Page(
     key="o",
     views=(
         View("GET", "/overview", show, call="events.list"),
-        View("POST", "/overview/count", count, call="metrics.snapshots"),
-        View("GET", "/overview/count", count_address, call="events.list"),
+        View("POST", "/overview", count, call="metrics.snapshots"),
     ),
 )

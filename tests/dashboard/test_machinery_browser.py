@@ -84,6 +84,8 @@ def test_events_come_by_themselves_until_they_are_paused(page: Page, dashboard: 
     page.get_by_role("button", name="Pause").click()
     run(memory.state.set(f"paused {key}", 1, owner=dashboard.owner))
     page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#events li").first).to_contain_text(f"paused {key}")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
     run(memory.state.set(f"resumed {key}", 1, owner=dashboard.owner))
     expect(page.locator("#events li").first).to_contain_text(f"resumed {key}")
     page.get_by_label("Type").select_option("state.deleted")

@@ -161,3 +161,6 @@ if (reviewCount) setInterval(async () => {
   const answer = !document.hidden && await ask("#review-count", reviewCount.dataset.from);
   if (answer) reviewCount.textContent = answer.html;
 }, 30_000);
+
+// Events: what happened during a pause is read when it ends.
+on("click", "[data-pause='#events']", () => { if (!("paused" in $("#events").dataset)) visit(location.href, {}, "back"); });

@@ -168,3 +168,17 @@ def test_an_empty_list_says_why_it_is_empty(mnemic: Run, memory: Memory) -> None
     assert mnemic("memories", "list", "--tag", "coffee").out == "No memory passes the filters.\n"
     assert mnemic("conversations", "list").out == "No conversations.\n"
     assert mnemic("memories", "list", "--tag", "coffee", "--json").json == []
+
+
+def test_the_map_is_asked_for_and_its_regions_are_shown(mnemic: Run, memory: Memory) -> None:
+    memory.retain([f"The [b]garden[/] has rose number {number}." for number in range(10)])
+    assert "There is no map yet" in mnemic("memories", "map").out
+    assert mnemic("memories", "map", "--make").code == 0
+    # The worker in this process may run the job at once.
+    (job,) = memory.jobs.list(type="memories.map")
+    assert (job.owner, memory.jobs.wait(job.job_id).state) == (memory.owner, "done")
+    found = mnemic("memories", "map", "--json").json
+    assert (len(found["points"]), found["memory_count"]) == (10, 10)
+    assert "10 memories, made 20" in mnemic("memories", "map").out
+    refused = mnemic("memories", "map", "--limit", "0")
+    assert (refused.code, "limit must be" in refused.err) == (1, True)

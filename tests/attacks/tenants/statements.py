@@ -398,8 +398,8 @@ SEARCHES = (
     "SELECT memory_id FROM mnemic.list_memories('somebody', ROW(NULL, 'secret', NULL, NULL, NULL, NULL, NULL,"
     " NULL, NULL, NULL, NULL, NULL, NULL, false, true, {as_of})::mnemic.memory_filter, 'newest', NULL, 100)"
     " AS memory_id",
-    "SELECT memory_id FROM mnemic.list_memories('somebody', ROW(NULL, NULL, NULL, NULL, NULL, NULL,"
-    " NULL, NULL, NULL, NULL, NULL, NULL, NULL, false, true, {as_of})::mnemic.memory_filter, 'oldest', NULL, 100)"
+    "SELECT memory_id FROM mnemic.list_memories('somebody', ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, NULL, NULL, NULL, NULL, false, true, {as_of})::mnemic.memory_filter, 'oldest', NULL, 100)"
     " AS memory_id",
     "SELECT memory_id FROM mnemic.granted_memories("
     f"mnemic.current_tenant(), 'somebody', {ANY_MEMORY}, {ANY_MEMORY}, {{as_of}})",

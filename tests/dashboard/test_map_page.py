@@ -57,7 +57,7 @@ def test_a_map_is_made_drawn_and_filtered(empty_dashboard: Dashboard) -> None:
         assert "<b>Never" not in html
         assert "zebra" not in html
         assert " style=" not in html
-        assert "37 of 37 memories are drawn" in text_of(html)
+        assert "All 37 memories of the map are drawn" in text_of(html)
         assert "Made just now" in text_of(html)
         assert linked(client.get("/ui/map?category=procedural").text) == {rule}
         found = empty_dashboard.run(alice.memories.map())
@@ -117,7 +117,7 @@ def test_the_map_in_a_browser(empty_dashboard: Dashboard, open_context: OpenCont
     expect(page.locator("#map-state")).to_contain_text("waiting for a worker")
     empty_dashboard.run(work(alice))
     expect(page.locator("#map-state")).to_contain_text("Made just now")
-    page.get_by_role("link", name="Show the newest").click()
+    page.get_by_role("link", name="Show the new map").click()
     expect(page.locator("a.spot")).to_have_count(36)
     check_modes(page)
     page.locator(".list a[data-row]").first.click()

@@ -208,3 +208,63 @@ async def test_an_import_of_changes_for_another_owner_is_refused(
                 await import_forged(source, target, tmp_path, forge)
             assert await target.memories.list() == []
             assert await target.curation.list(owner="bob") == []
+
+
+async def test_pairs_and_cleanups_of_another_owner_cannot_be_seen_or_decided(
+    memory: AsyncMemory,  # noqa: F811
+    open_memory: OpenMemory,  # noqa: F811
+    rows: Rows,  # noqa: F811
+    subtests: pytest.Subtests,
+) -> None:
+    texts = ["Alice drinks green tea every morning.", "Every morning Alice drinks green tea."]
+    older, newer = [
+        (await memory.retain(text, expires_at="2020-01-01T00:00:00Z")).memory_ids[0] for text in texts
+    ]
+    await memory.memories.near_duplicates()
+    bob, stranger = memory.scope(owner="bob"), await open_memory()
+    for thief in (bob, stranger):
+        with subtests.test(owner=thief.owner, tenant=thief.tenant.name):
+            assert (await thief.curation.waiting()).total_count == 0
+            assert (await thief.curation.pairs("near_duplicate")).pairs == ()
+            for decision in ("keep_new", "keep_old", "keep_both"):
+                with pytest.raises(NotFoundError):
+                    await thief.curation.resolve("near_duplicate", newer, older, decision=decision)  # type: ignore[arg-type]
+            with pytest.raises(NotFoundError):
+                await thief.curation.reopen("near_duplicate", newer, older)
+            assert (await thief.cleanup.list("expired")).candidates == ()
+            run = await thief.cleanup.archive("expired", memory_ids=[older, newer])
+            assert (run.change_count, run.changes) == (0, ())
+            assert {each.memory_count for each in await thief.cleanup.counts()} == {0}
+    assert (await memory.curation.waiting()).near_duplicate_count == 1
+    assert {(await memory.memories.get(each)).status for each in (older, newer)} == {"active"}
+
+
+async def test_a_forged_pair_in_a_changeset_reopens_nothing_of_another_owner(
+    memory: AsyncMemory,  # noqa: F811
+    rows: Rows,  # noqa: F811
+) -> None:
+    texts = ["Alice drinks green tea every morning.", "Every morning Alice drinks green tea."]
+    older, newer = [(await memory.retain(text)).memory_ids[0] for text in texts]
+    await memory.memories.near_duplicates()
+    await memory.curation.resolve("near_duplicate", newer, older, decision="keep_both")
+    bob = memory.scope(owner="bob")
+    forged: list[object] = [
+        {"kind": "near_duplicate", "decision": "keep_both", "memory_id": str(newer), "other_id": str(older)},
+        {"kind": "near_duplicate", "decision": "keep_both", "memory_id": "x", "other_id": ["y"]},
+        {"kind": ["near_duplicate"]},
+        "near_duplicate",
+    ]
+    changeset_id, run = await staged(bob)
+    for review in forged:
+        rows.run(
+            f"UPDATE state.changesets SET details = '{json.dumps({'review': review})}'"
+            f" WHERE changeset_id = '{changeset_id}'"
+        )
+        rows.run(f"UPDATE state.memory_changes SET state = 'staged' WHERE changeset_id = '{changeset_id}'")
+        rows.run(
+            "UPDATE state.memory_changes SET version_before = memories.version FROM state.memories"
+            f" WHERE changeset_id = '{changeset_id}' AND memories.memory_id = memory_changes.memory_id"
+        )
+        await bob.curation.apply(changeset_id, change_ids=[run.changes[0].change_id])
+        assert (await bob.curation.undo(changeset_id)).state == "undone"
+        assert (await memory.curation.waiting()).near_duplicate_count == 0

@@ -66,6 +66,20 @@ async def test_a_statement_rests_on_the_quoted_turn(
     assert lines[3:] == ["  It rests on:", quoted]
 
 
+async def test_evidence_that_is_a_source_is_shown_once(
+    memory: AsyncMemory,
+    tenant_database: TenantDatabase,  # noqa: F811 (fixture)
+) -> None:
+    (turn,) = (await memory.retain(TURN, conversation="c-1")).memory_ids
+    given = [str(turn), "https://example.com/note"]
+    (fact,) = (await memory.retain("Alice lives in Lisbon.", evidence=given)).memory_ids
+    await statement_of(tenant_database, fact, turn)
+    why = await memory.memories.why(fact)
+    assert [source.memory_id for source in why.sources] == [turn]
+    assert why.evidence == ("https://example.com/note",)
+    assert why.text.count(str(turn)) == 1
+
+
 async def test_a_chain_is_followed_over_several_steps_and_ends_in_a_circle(memory: AsyncMemory) -> None:
     ids = (await memory.retain(["promoted", "statement", "turn"])).memory_ids
     for newer, older in ((0, 1), (1, 2), (2, 0)):

@@ -87,9 +87,9 @@ async def reopen(
 async def wait_again(transaction: Transaction, owner: str, details: Mapping[str, Any]) -> None:
     """After the changeset of a decision was undone, let its pair wait again."""
     review = details.get("review")
-    if not isinstance(review, dict) or review.get("kind") not in _WAITS:
+    kind = str(review.get("kind")) if isinstance(review, dict) else ""
+    if kind not in _WAITS or not isinstance(review, dict):
         return  # A changeset of another purpose, or an imported one, whose details could be anything.
-    kind = review["kind"]
     stored = _STORED[kind].get(str(review.get("decision")))
     try:
         pair = (owner, UUID(str(review.get("memory_id"))), UUID(str(review.get("other_id"))))

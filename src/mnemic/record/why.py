@@ -114,10 +114,16 @@ def _why(memory: MemoryRecord, **parts: Any) -> Why:
         "conversation": memory.conversation,
         "role": memory.role,
         "name": memory.name,
-        "evidence": memory.evidence,
+        "evidence": _other_evidence(memory, parts["sources"]),
     }
     why = Why(**known, **parts, text="")
     return Why(**known, **parts, text="\n".join(_lines(why)))
+
+
+def _other_evidence(memory: MemoryRecord, sources: Sequence[WhySource]) -> tuple[str, ...]:
+    """Evidence that is not among the sources: extraction names the turns of a statement as its evidence."""
+    known = {str(source.memory_id) for source in sources}
+    return tuple(each for each in memory.evidence if each not in known)
 
 
 def _lines(why: Why) -> Iterator[str]:

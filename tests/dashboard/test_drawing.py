@@ -98,9 +98,10 @@ def test_a_drawn_map_has_links_dots_and_names_within_the_picture() -> None:
     whole = draw_map(found, None)
     assert (len(whole.linked), len(whole.regions)) == (LINKED_MAX, 2)
     assert sum(path.count("h0") for path in whole.dots.values()) == 50
-    for each in (*whole.linked, *whole.regions):
-        assert 0 <= each.x <= MAP_WIDTH
-        assert 0 <= each.y <= MAP_HEIGHT
+    spots = [(each.x, each.y) for each in whole.linked] + [(each.x, each.y) for each in whole.regions]
+    for x, y in spots:
+        assert 0 <= x <= MAP_WIDTH
+        assert 0 <= y <= MAP_HEIGHT
     for name in whole.regions:
         assert len(name.text) * 3 <= name.x <= MAP_WIDTH - len(name.text) * 3
     assert draw_map(found, 0).regions == []

@@ -73,7 +73,7 @@ test-sdk: lint
 	@$(PYTEST) $(SDK)
 
 # Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/attacks tests/dashboard tests/db tests/documents tests/events tests/jobs tests/embeddings tests/retain tests/server
+SLOW := tests/attacks tests/dashboard tests/db tests/documents tests/embedded tests/events tests/jobs tests/embeddings tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 	@$(MAKE) --no-print-directory test-postgres

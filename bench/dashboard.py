@@ -172,9 +172,11 @@ def _addresses(client: httpx.Client, memory_count: int) -> list[str]:
         "/ui/metrics?span=7d",
         "/ui/metrics?span=30d",
     ]
-    listed = client.get(f"/ui/memories?owner={OWNER}").text
-    one = re.search(r'href="(/ui/memories/[0-9a-f-]{36})', listed)
-    return [*firsts, *more, *([f"{one[1]}?owner={OWNER}"] if one else [])]
+    for page in ("memories", "entities"):
+        listed = client.get(f"/ui/{page}?owner={OWNER}").text
+        one = re.search(rf'href="(/ui/{page}/[0-9a-f-]{{36}})', listed)
+        more += [f"{one[1]}?owner={OWNER}"] if one else []
+    return [*firsts, *more]
 
 
 def _measure_page(

@@ -37,6 +37,7 @@ async def fill_place(data_dir: Path, memory_count: int) -> None:
         await _add_jobs(memory)
         await _add_hours(memory)
         await settle(memory, data_dir, OWNER, memory_count)
+        await _make_map(large)
         while (await memory.metrics.overview()).events.unsequenced_count:
             await memory.events.list(limit=1)
         await memory.metrics.snapshots(refresh=True)
@@ -62,6 +63,13 @@ async def _add_entities(memory: AsyncMemory) -> None:
         if start != end:
             names = ("person", f"Entity {start}"), ("person", f"Entity {end}")
             await memory.entities.relate(*names, "knows")
+
+
+async def _make_map(memory: AsyncMemory) -> None:
+    """The map of the large owner; the worker of this process makes it."""
+    await memory.memories.make_map()
+    for job in await memory.jobs.list(type="memories.map"):
+        await memory.jobs.wait(job.job_id, timeout_s=600)
 
 
 async def _add_jobs(memory: AsyncMemory) -> None:

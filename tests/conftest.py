@@ -50,6 +50,9 @@ LIMITS = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
 WRITERS = 16
 """How many writers tests run at once where many are needed."""
 
+TASKS_OF_MEMORIES = "mnemic "
+"""How the names of background tasks begin. Those of connection pools begin with `mnemic-`."""
+
 SHARED_MEMORY = Path("/dev/shm")
 MEMORY_NEEDED_BYTES = 2 * 1024**3
 # Durability does not matter here, and no background activity should disturb a test.
@@ -60,11 +63,17 @@ ConnectAs = Callable[[Tenant | None], AppConnection]
 
 
 @pytest.fixture(autouse=True)
+def _leave_no_tasks(request: pytest.FixtureRequest) -> None:
+    """For async tests only: a browser that a test drives has a running loop, which bars any other."""
+    if request.node.get_closest_marker("asyncio") is not None:
+        request.getfixturevalue("_end_leftover_tasks")
+
+
+@pytest.fixture
 async def _end_leftover_tasks() -> AsyncIterator[None]:
-    """Cancel what a test leaves running, as an event loop of its own would do at its end."""
-    before = asyncio.all_tasks()
+    """Cancel what memories that a test did not close still do, as the end of its own event loop would."""
     yield
-    leftover = asyncio.all_tasks() - before - {asyncio.current_task()}
+    leftover = [task for task in asyncio.all_tasks() if task.get_name().startswith(TASKS_OF_MEMORIES)]
     for task in leftover:
         task.cancel()
     await asyncio.gather(*leftover, return_exceptions=True)

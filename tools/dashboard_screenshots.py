@@ -2,8 +2,8 @@
 
 python tools/dashboard_screenshots.py [DATA_DIR]
 
-Needs the development tools and Chromium (`make browser`). DATA_DIR keeps the story for the next time; otherwise it
-is stored in a temporary folder, which takes up to a minute.
+Needs the development tools and Chromium (`make browser`). DATA_DIR keeps the story for the next time;
+otherwise it is stored in a temporary folder, which takes up to a minute.
 """
 
 import json

@@ -32,6 +32,12 @@ def test_memories_are_listed_newest_first(mnemic: Run, memory: Memory) -> None:
         (["--limit", "1"], ["C"]),
         (["--forgotten"], ["D", "C", "B", "A"]),
         (["--owner", "bob"], ["E"]),
+        (["--q", "b*"], ["B"]),
+        (["--source", "imported"], []),
+        (["--order", "oldest", "--never-recalled", "--min-confidence", "0.5"], ["A", "B", "C"]),
+        (["--as-of", "2001-01-01"], []),
+        (["--role", "user"], []),
+        (["--name", "Ann"], []),
     ],
 )
 def test_lists_can_be_narrowed(mnemic: Run, memory: Memory, options: list[str], contents: list[str]) -> None:
@@ -75,6 +81,16 @@ def test_feedback_is_given(mnemic: Run, memory: Memory) -> None:
     kinds = {each.conversation: each.kind for each in memory.memories.list_feedback()}
     assert kinds == {"c": "cited", "d": "not_useful"}
     assert mnemic("memories", "feedback", memory_id, "--cited", "--not-useful").code == 1
+
+
+def test_memories_and_their_values_are_counted(mnemic: Run, memory: Memory) -> None:
+    memory.retain(["Tea", "Cake"], tags=["food"])
+    counted = mnemic("memories", "list", "--facets", "--json").json
+    assert counted["count"] == {"count": 2, "is_exact": True}
+    assert counted["facets"]["tags"] == [{"value": "food", "count": 2}]
+    shown = " ".join(mnemic("memories", "list", "--facets").out.split())
+    assert "2 memories" in shown
+    assert "tags food 2" in shown
 
 
 def test_promotions_are_listed(mnemic: Run, memory: Memory, folder: Path, tenant: str) -> None:
@@ -152,3 +168,17 @@ def test_an_empty_list_says_why_it_is_empty(mnemic: Run, memory: Memory) -> None
     assert mnemic("memories", "list", "--tag", "coffee").out == "No memory passes the filters.\n"
     assert mnemic("conversations", "list").out == "No conversations.\n"
     assert mnemic("memories", "list", "--tag", "coffee", "--json").json == []
+
+
+def test_the_map_is_asked_for_and_its_regions_are_shown(mnemic: Run, memory: Memory) -> None:
+    memory.retain([f"The [b]garden[/] has rose number {number}." for number in range(10)])
+    assert "There is no map yet" in mnemic("memories", "map").out
+    assert mnemic("memories", "map", "--make").code == 0
+    # The worker in this process may run the job at once.
+    (job,) = memory.jobs.list(type="memories.map")
+    assert (job.owner, memory.jobs.wait(job.job_id).state) == (memory.owner, "done")
+    found = mnemic("memories", "map", "--json").json
+    assert (len(found["points"]), found["memory_count"]) == (10, 10)
+    assert "10 memories, made 20" in mnemic("memories", "map").out
+    refused = mnemic("memories", "map", "--limit", "0")
+    assert (refused.code, "limit must be" in refused.err) == (1, True)

@@ -22,7 +22,7 @@ READ_WITHOUT_ARGUMENTS = [
     and not route.is_stream
     and not any(parameter.is_required for parameter in find_call(route, AsyncMemory).parameters)
 ]
-VOLATILE = frozenset({"log.list", "metrics.overview", "metrics.series", "metrics.summary"})
+VOLATILE = frozenset({"log.list", "metrics.overview", "metrics.series", "metrics.growth", "metrics.summary"})
 """Results that change with every call, or depend on the time or the process."""
 
 

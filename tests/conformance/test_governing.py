@@ -19,7 +19,7 @@ from mnemic.types.schedule import Schedule
 from mnemic.types.share import Grant, Group
 from mnemic.types.spend import ModelPrice, SpendCaps
 from mnemic.types.stats import TenantStats
-from mnemic.types.traces import AuditRecord, LoggedCall
+from mnemic.types.traces import AuditedOperation, AuditRecord, LoggedCall
 
 
 async def test_a_grant_lets_another_recall_until_it_is_revoked(memory: Any, owner: str) -> None:
@@ -97,6 +97,13 @@ async def test_calls_are_logged_and_operations_are_audited(memory: Any, owner: s
     assert isinstance(outcome, AuditRecord)
     assert (outcome.phase, outcome.intent_id) == ("succeeded", intent.audit_id)
     assert await memory.audit.unfinished() == []
+    (operation,) = await memory.audit.operations(action="delete_entity", outcome="succeeded")
+    assert isinstance(operation, AuditedOperation)
+    assert (operation.audit_id, operation.owner, operation.at) == (intent.audit_id, owner, intent.at)
+    assert (operation.outcome, operation.ended_at) == ("succeeded", outcome.at)
+    assert await memory.audit.operations(action="delete_entity") == [operation]
+    for outcome_wanted in ("failed", "unfinished"):
+        assert await memory.audit.operations(action="delete_entity", outcome=outcome_wanted) == []
 
 
 async def test_an_owner_is_erased_with_a_receipt(memory: Any, owner: str) -> None:

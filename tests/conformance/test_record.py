@@ -11,6 +11,7 @@ from mnemic.types.conversation import Conversation, ToolInvocation
 from mnemic.types.document import ReferenceDocument
 from mnemic.types.feedback import Feedback
 from mnemic.types.memory import MemoryRecord, MemoryRelationship
+from mnemic.types.memory_list import FacetValue, MemoryCount, MemoryFacets
 
 
 async def test_a_memory_is_changed_and_every_version_is_kept(memory: Any) -> None:
@@ -56,6 +57,25 @@ async def test_pagination(memory: Any) -> None:
     first = await memory.memories.list(limit=2)
     second = await memory.memories.list(limit=3, before=first[-1].memory_id)
     assert [record.memory_id for record in [*first, *second]] == list(reversed(ids))
+
+
+async def test_memories_are_filtered_counted_and_faceted(memory: Any) -> None:
+    ids = (await memory.retain(["Alice plays the cello.", "Bob bakes bread."], tags=["a"])).memory_ids
+    turn = {"role": "user", "name": "Cleo", "content": "I swim."}
+    await memory.retain([turn], conversation="c")
+    (cello,) = await memory.memories.list(q="playing cello", ids=list(ids), sources=["user_provided"])
+    assert (cello.memory_id, cello.content) == (ids[0], "Alice plays the cello.")
+    (swim,) = await memory.memories.list(names=["Cleo"], roles=["user"], never_recalled=True)
+    assert swim.content == "I swim."
+    oldest = await memory.memories.list(order="oldest", min_confidence=0.5)
+    assert [record.memory_id for record in oldest[:2]] == list(ids)
+    assert await memory.memories.list(as_of=datetime(2001, 1, 1, tzinfo=UTC)) == []
+    assert await memory.memories.count(tags=["a"]) == MemoryCount(2, True)
+    facets = await memory.memories.facets(q="bread")
+    assert isinstance(facets, MemoryFacets)
+    assert (facets.tags, facets.memory_count) == ((FacetValue("a", 1),), 1)
+    with pytest.raises(InvalidInputError, match="order"):
+        await memory.memories.list(order="random")
 
 
 async def test_memories_are_related(memory: Any) -> None:

@@ -29,7 +29,7 @@ OPTIONS = (
     "--disable-dev-shm-usage",
     "--font-render-hinting=none",
 )
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 # Violations are reported to the page only; as an error they reach the test.
 REPORT_VIOLATIONS = """
 addEventListener("securitypolicyviolation", event => console.error(

@@ -6,15 +6,20 @@ from pathlib import Path
 from mnemic import Memory
 from mnemic.cli.story.helpdesk import HELPDESK
 from mnemic.cli.story.mara import MARA
-from mnemic.cli.story.parts import Story
+from mnemic.cli.story.parts import Conversation, Story, dialogue
 from mnemic.cli.story.river import RIVER
 from mnemic.cli.story.telling import tell
 
 FIRST, LAST = 2, 2
+# Near duplicates: with the test model only the same words have a similar meaning.
+TWICE = tuple(
+    Conversation(name, days, dialogue("Mara", ("The small kiln is on until nine.", "I will remind you.")))
+    for name, days in (("kiln on Monday", 9.0), ("kiln on Tuesday", 8.0))
+)
 STORIES: tuple[Story, ...] = (
     replace(
         MARA,
-        conversations=(*MARA.conversations[:FIRST], *MARA.conversations[-LAST:]),
+        conversations=(*MARA.conversations[:FIRST], *MARA.conversations[-LAST:], *TWICE),
         questions=(MARA.questions[0], MARA.questions[-1]),
     ),
     replace(HELPDESK, conversations=HELPDESK.conversations[:FIRST], questions=HELPDESK.questions[:1]),

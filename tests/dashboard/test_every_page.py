@@ -38,6 +38,27 @@ def explored(dashboard: Dashboard) -> Map:
         return explore(client)
 
 
+def test_the_place_has_a_thing_of_every_kind(dashboard: Dashboard) -> None:
+    """So that the pages of the other tests are not empty."""
+    memory = dashboard.memory.scope(owner=dashboard.owner)
+    kinds = {
+        "staged changes": memory.curation.list(state="staged"),
+        "applied changes": memory.curation.list(state="applied"),
+        "near duplicates": memory.memories.near_duplicates(),
+        "outdated memories": memory.memories.outdated(),
+        "statements": memory.statements.list(),
+        "superseded memories": memory.memories.list(statuses=["superseded"]),
+        "entities": memory.entities.list(),
+        "goals": memory.goals.list(),
+        "grants": memory.shares.list(),
+        "dead jobs": dashboard.memory.jobs.dead(),
+        "jobs that wait": dashboard.memory.jobs.list(state="scheduled"),
+        "documents": dashboard.memory.documents.list(owner="river-study"),
+        "revoked keys": dashboard.memory.keys.list(include_ended=True),
+    }
+    assert [kind for kind, listed in kinds.items() if not dashboard.run(listed)] == []
+
+
 def test_links_lead_to_every_view_and_nowhere_else(explored: Map) -> None:
     assert explored.broken == []
     assert explored.unreached == set()

@@ -277,3 +277,5 @@ def test_words_are_marked_in_all_their_forms() -> None:
         (False, " and removed"),
     ]
     assert highlighted("nothing", []) == [(False, "nothing")]
+    assert highlighted("Mara, marathon", ["mara"]) == [(True, "Mara"), (False, ", marathon")]
+    assert highlighted("a marathon", ["mara*"]) == [(False, "a "), (True, "marathon")]

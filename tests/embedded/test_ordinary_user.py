@@ -1,5 +1,6 @@
 """When the tests run as root: the same tests again, as an unprivileged user."""
 
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,9 @@ from tests.embedded.processes import HERE
 
 USER = "daemon"  # Exists on every Unix, and nothing of the tests runs as it otherwise.
 TIMEOUT_S = 300.0
+# All of them again take as long as the first time, and differ where the folder is made and shared: the others
+# run in make test-slow, and wherever the tests do not run as root.
+AGAIN = HERE if "SLOW_TESTS" in os.environ else HERE / "test_sharing.py"
 
 
 def run_as_ordinary_user(user: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -27,7 +31,7 @@ def run_as_ordinary_user(user: str, *arguments: str) -> subprocess.CompletedProc
 @NEEDS_ROOT
 def test_the_tests_pass_as_an_ordinary_user() -> None:
     root_dir, options = str(HERE.parents[1]), ("-q", "-x", "-p", "no:cacheprovider")
-    done = run_as_ordinary_user(USER, "-m", "pytest", *options, "--rootdir", root_dir, str(HERE))
+    done = run_as_ordinary_user(USER, "-m", "pytest", *options, "--rootdir", root_dir, str(AGAIN))
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
 

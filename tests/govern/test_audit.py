@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.govern.audit import audited, list_acts, unfinished_acts
+from mnemic.sql import query
 from mnemic.tiers.state_documents import get_document, set_document
 from mnemic.types.scope import Scope
 from mnemic.types.traces import AuditRecord
@@ -306,3 +308,54 @@ async def test_the_application_cannot_change_what_was_audited(
         connect_as(tenant_a).execute(attack)
     assert admin.execute("SELECT * FROM traces.audit_log ORDER BY at").fetchall() == before
     assert len(before) == 2
+
+
+FILL_LOG = """
+INSERT INTO traces.audit_log (tenant_id, audit_id, intent_id, process, action, target, phase, detail, at)
+SELECT %(tenant)s, uuid_at(n, phase), CASE WHEN phase <> 'intent' THEN uuid_at(n, 'intent') END, 'test',
+    'action ' || n %% 100, 'x', phase, '{}', now() - n * interval '1 second'
+FROM generate_series(1, 6000) AS n,
+LATERAL (VALUES ('intent'), (CASE n %% 100 WHEN 0 THEN 'failed' ELSE 'succeeded' END)) AS phases (phase)
+ORDER BY phase = 'intent' DESC
+"""
+UUID_AT = """
+CREATE FUNCTION pg_temp.uuid_at(n bigint, phase text) RETURNS uuid LANGUAGE sql IMMUTABLE
+RETURN md5(n || CASE phase WHEN 'intent' THEN 'a' ELSE 'b' END)::uuid
+"""
+
+
+async def test_a_page_of_operations_reads_an_index_not_the_whole_log(
+    place_a: TenantDatabase, admin: AppConnection
+) -> None:
+    admin.execute(UUID_AT)
+    admin.execute(FILL_LOG.replace("uuid_at", "pg_temp.uuid_at").encode(), {"tenant": place_a.tenant.id})
+    admin.execute("ANALYZE traces.audit_log")
+    for filters, index in (
+        ({}, "audit_log_recent"),
+        ({"action": "action 7"}, "audit_log_action"),
+        ({"outcome": "failed"}, "audit_log_phase"),
+    ):
+        plan = await plan_of_operations(place_a, filters)
+        assert index in plan, plan
+        assert "Seq Scan" not in plan, plan
+        removed = sum(int(count) for count in re.findall(r"Rows Removed by Filter: (\d+)", plan))
+        assert removed < 500, plan
+
+
+async def plan_of_operations(place: TenantDatabase, filters: dict[str, str]) -> str:
+    wanted = {"action": None, "outcome": None} | filters
+    parameters = wanted | {
+        "owner": None,
+        "since": None,
+        "until": None,
+        "before_at": None,
+        "before_id": None,
+        "only_unfinished": False,
+        "limit": 51,
+    }
+    name = "ended_acts.list" if wanted["outcome"] else "acts.list"
+    async with place.transaction() as transaction:
+        explained = await transaction.connection.execute(
+            f"EXPLAIN ANALYZE {query(name)}".encode(), transaction.values(name, parameters)
+        )
+        return "\n".join(str(row["QUERY PLAN"]) for row in await explained.fetchall())

@@ -334,7 +334,7 @@ async def test_the_most_salient_entities_are_read_with_their_relations(memory: A
     assert (await memory.entities.top_graph(owner="bob")).nodes == ()
     for arguments in ({"limit": 0}, {"limit": GRAPH_NODES_MAX + 1}, {"kinds": "knows"}, {"as_of": 7}):
         with pytest.raises(InvalidInputError):
-            await memory.entities.top_graph(**arguments)  # type: ignore[arg-type]
+            await memory.entities.top_graph(**arguments)
 
 
 async def test_an_entity_is_read_as_it_was_known(memory: AsyncMemory) -> None:

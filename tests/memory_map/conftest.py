@@ -5,7 +5,5 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     memory,
     open_memory,
     rows,
-    shared_database,
-    shared_database_name,
     superuser,
 )

@@ -194,6 +194,17 @@ async def test_long_series_are_by_day_and_old_hours_are_pruned(
     assert number(admin, CALLS) == pytest.approx(90 * 24, abs=2)
 
 
+async def test_growth_has_every_day_and_counts_stored_memories(memory: AsyncMemory) -> None:
+    await memory.retain(["Alice plays the cello.", "Alice has a dog."])
+    growth = await memory.metrics.growth(days=3)
+    today = datetime.now(UTC).date()
+    assert [day.day for day in growth] == [today - timedelta(days=number) for number in (2, 1, 0)]
+    assert [day.stored_count for day in growth] == [0, 0, 2]
+    for days in (0, 91, True):
+        with pytest.raises(InvalidInputError, match="from 1 to 90"):
+            await memory.metrics.growth(days=days)
+
+
 async def test_tenants_do_not_see_each_other(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:
     await memory.retain("Alice plays the cello.")
     assert (await memory.metrics.series()).totals["retain"].call_count == 1

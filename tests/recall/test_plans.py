@@ -60,14 +60,16 @@ FILL = f"""
     INSERT INTO state.memories (tenant_id, owner, channel, process, content, category, source)
     SELECT tenant_id, 'alice', '_global', 'test', 'memory of rare7', 'factual', 'imported' FROM small;
     INSERT INTO state.memory_versions
-    SELECT (jsonb_populate_record(NULL::state.memory_versions, to_jsonb(memories) || past.row)).*
-    FROM state.memories, (
-        SELECT jsonb_build_object(
+    SELECT version.*
+    FROM
+        state.memories,
+        jsonb_build_object(
             'known_until', timestamptz '2021-01-01', 'recorded_at', timestamptz '2020-06-01',
             'retrieval_count', 0
-        ) AS row
-    ) AS past
-    WHERE owner = 'alice' AND "position" IS NULL;
+        ) AS past,
+        -- Not in the list of columns: there, it would be computed once for each of them.
+        jsonb_populate_record(NULL::state.memory_versions, to_jsonb(memories) || past) AS version
+    WHERE memories.owner = 'alice' AND memories."position" IS NULL;
     ANALYZE state.memories, state.memory_versions, state.conversations;
 """
 COUNTERS = """

@@ -16,6 +16,9 @@ from tests.conftest import AppConnection, access_to
 from tests.fresh_tenants import Rows
 from tests.proofs import begin_as
 
+# A comparison in the background is a transaction, and changes the backlog.
+pytestmark = pytest.mark.usefixtures("no_comparisons")
+
 REFUSED = psycopg.errors.InsufficientPrivilege
 
 FORBIDDEN = (

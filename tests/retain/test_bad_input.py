@@ -11,6 +11,9 @@ from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.sdk.memory import AsyncMemory
 from tests.fresh_tenants import OpenMemory, Rows
 
+# A comparison in the background is a transaction, and changes the backlog.
+pytestmark = pytest.mark.usefixtures("no_comparisons")
+
 NAIVE = datetime(2026, 3, 1, 10, 0)
 
 

@@ -16,6 +16,9 @@ from tests.fresh_tenants import OpenMemory, Rows, contents, vector_of
 from tests.opened import core_of, opened
 from tests.unsteady_engine import Unsteady
 
+# A comparison in the background is a transaction, and changes the backlog.
+pytestmark = pytest.mark.usefixtures("no_comparisons")
+
 LONG = "".join(f"Sentence {number} of a long text. " for number in range(1000))
 
 

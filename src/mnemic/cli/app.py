@@ -31,6 +31,7 @@ from mnemic.cli import (
     keys,
     mcp,
     memories,
+    memory_map,
     metrics,
     migrate,
     profile,
@@ -71,6 +72,7 @@ app.command("profile")(profile.profile)
 app.command("consolidate")(consolidate.consolidate)
 memories.app.command("feedback")(feedback.feedback)
 memories.app.command("promotions")(feedback.promotions)
+memories.app.command("map")(memory_map.show_map)
 app.add_typer(memories.app, name="memories")
 app.add_typer(entities.app, name="entities")
 app.add_typer(conversations.app, name="conversations")

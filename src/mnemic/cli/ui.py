@@ -6,12 +6,13 @@ starts one on the loopback address, which runs until Ctrl-C; the session ends wi
 
 import asyncio
 import webbrowser
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Embedder, TenantName, Url, settings_from
-from mnemic.cli.output import print_line, remark
+from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
+from mnemic.cli.output import print_json, print_line, remark
 from mnemic.cli.serve import DEFAULT_PORT, prepare_process, require_server, serve_tenants
 from mnemic.config import Settings
 from mnemic.db.database import TenantDatabase
@@ -41,6 +42,7 @@ def ui(
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,
+    json: Json = False,
 ) -> None:
     """Open the dashboard by a link that works once, for five minutes; start a server if none runs."""
     require_server()
@@ -50,15 +52,30 @@ def ui(
             "mnemic ui needs the database itself. To use another server, open its address with /ui at the "
             "end, and sign in with an API key."
         )
-    asyncio.run(open_dashboard(settings, port, embedder=embedder, open_browser=open_browser))
+    show = _print_json if json else _print_link
+    asyncio.run(open_dashboard(settings, port, show, embedder=embedder, open_browser=open_browser))
 
 
 async def open_dashboard(
-    settings: Settings, port: int = DEFAULT_PORT, *, embedder: str | None = None, open_browser: bool
+    settings: Settings,
+    port: int,
+    show: Callable[[str, NewLink], None],
+    *,
+    embedder: str | None = None,
+    open_browser: bool,
 ) -> None:
-    """Print a link to the dashboard of the tenant in the settings, and serve it if no server does yet."""
+    """Show a link to the dashboard of the tenant in the settings, and serve it if no server does yet.
+
+    `show` gets the URL that opens the dashboard, and the link.
+    """
     # The extra `server` is installed: `ui` has looked.
     from mnemic.server.place_proof import proves_itself  # noqa: PLC0415 (extra: server)
+
+    def started(address: str) -> None:
+        target = f"{address}/ui/sign-in?link={link.secret}"
+        show(target, link)
+        if open_browser and _has_window():
+            webbrowser.open(target)
 
     prepare_process()
     async with Tenants(settings, embedder=embedder) as tenants:
@@ -66,16 +83,10 @@ async def open_dashboard(
         link = await sessions.create_link(database, process=PROCESS)
         running = f"http://{HOST}:{port}"
         if port and await proves_itself(running, port, tenants.database.access.key):
-            _show(running, link, open_browser=open_browser)
+            started(running)
             return
         try:
-            await serve_tenants(
-                tenants,
-                settings,
-                HOST,
-                port,
-                on_started=lambda address: _show(address, link, open_browser=open_browser),
-            )
+            await serve_tenants(tenants, settings, HOST, port, on_started=started)
         finally:
             await _end(database, link)
 
@@ -85,12 +96,13 @@ async def _end(database: TenantDatabase, link: NewLink) -> None:
     await keys.revoke(database, Scope(None, GLOBAL_CHANNEL, PROCESS), link.key_id)
 
 
-def _show(address: str, link: NewLink, *, open_browser: bool) -> None:
-    target = f"{address}/ui/sign-in?link={link.secret}"
+def _print_link(target: str, link: NewLink) -> None:
     print_line(target)
     remark("This link opens the dashboard once, within five minutes.")
-    if open_browser and _has_window():
-        webbrowser.open(target)
+
+
+def _print_json(target: str, link: NewLink) -> None:
+    print_json({"link": target, "expires_at": link.expires_at, "key_id": link.key_id})
 
 
 def _has_window() -> bool:

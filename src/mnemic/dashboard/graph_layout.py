@@ -63,7 +63,9 @@ def _majorise(lengths: npt.NDArray[np.float32]) -> npt.NDArray[np.complex64]:
     """Points whose distances are near the lengths. It begins with a spiral, so nothing is left to chance."""
     count = len(lengths)
     turn = np.arange(count)
-    points = (np.sqrt(turn + 0.5) * np.exp(1j * GOLDEN_ANGLE * turn)).astype(np.complex64)
+    points: npt.NDArray[np.complex64] = (np.sqrt(turn + 0.5) * np.exp(1j * GOLDEN_ANGLE * turn)).astype(
+        np.complex64
+    )
     weights = 1 / np.square(np.where(lengths > 0, lengths, np.inf))
     pulls = (weights * lengths).astype(np.float32)
     totals = weights.sum(axis=1)
@@ -71,7 +73,7 @@ def _majorise(lengths: npt.NDArray[np.float32]) -> npt.NDArray[np.complex64]:
         apart = points[:, None] - points[None, :]
         apart *= pulls / np.maximum(np.abs(apart), np.float32(1e-4))
         points = ((weights @ points + apart.sum(axis=1)) / totals).astype(np.complex64)
-    return points
+    return np.asarray(points)
 
 
 def _laid_flat(found: npt.NDArray[np.complex64]) -> Points:
@@ -85,7 +87,7 @@ def _fitted(points: Points, low: Points, high: Points) -> Points:
     """The points in the middle of the box; a small graph does not fill it, since its lines would be long."""
     least, most = points.min(axis=0), points.max(axis=0)
     scale = np.minimum((high - low) / np.maximum(most - least, 1e-6), LINE_MAX)
-    return (low + high) / 2 + (points - (least + most) / 2) * scale
+    return np.asarray((low + high) / 2 + (points - (least + most) / 2) * scale)
 
 
 def push_apart(points: Points, sizes: Points, low: Points, high: Points) -> Points:

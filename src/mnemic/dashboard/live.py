@@ -20,8 +20,9 @@ async def live_events(
     *,
     types: Sequence[EventType] | None = None,
     everybody: bool = False,
+    start: str = "now",
 ) -> Response:
-    """The stream of events of the owner that the visitor looks at, each as HTML; from now on.
+    """The stream of events of the owner that the visitor looks at, each as HTML, from `start` on.
 
     With `everybody`, those of the whole tenant; a key that is bound to an owner still sees only that one's.
 
@@ -31,7 +32,7 @@ async def live_events(
     owner = visit.key.owner or (None if everybody else visit.owner or None)
     authorise(visit.key, ROUTE, [owner])
     memory = await visit.server.authenticator.memory_of(visit.found)
-    wanted = StreamRequest(types, owner, visit.request.headers.get("last-event-id", "now"))
+    wanted = StreamRequest(types, owner, visit.request.headers.get("last-event-id", start))
     return await open_stream(
         memory,
         visit.found,

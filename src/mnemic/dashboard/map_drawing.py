@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from mnemic.dashboard.graph_layout import push_apart
 from mnemic.types.memory import CATEGORIES
@@ -19,6 +20,10 @@ CHARACTER_WIDTH = 7.4
 LABEL_HEIGHT = 18.0
 # How much is shown around a chosen region, as a part of its size, and at least.
 AROUND, SPAN_MIN = 0.08, 0.05
+SIZE = np.array([WIDTH, HEIGHT], np.float64)
+Places = npt.NDArray[np.float64]
+Area = tuple[Places, Places]
+WHOLE: Area = (np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
 COLOURS: dict[str, int] = {category: min(number, 6) for number, category in enumerate(CATEGORIES, start=1)}
 """The colour of each category, the same on every map."""
 
@@ -56,29 +61,27 @@ class MapDrawing:
 
 def draw_map(found: MemoryMap, region: int | None) -> MapDrawing:
     """The positions of the points and names; of a single region, if one is chosen."""
-    area = _area(found.points) if region is not None else (np.array([-1.0, -1.0]), np.array([1.0, 1.0]))
-    places = [_scaled((point.x, point.y), area) for point in found.points]
-    drawn = [
-        DrawnPoint(point, x, y, COLOURS[point.category])
-        for point, (x, y) in zip(found.points, places, strict=True)
-    ]
+    places = np.array([(point.x, point.y) for point in found.points]).reshape(-1, 2)
+    area = WHOLE if region is None or not len(places) else _area(places)
+    drawn = list(zip(found.points, _scaled(places, area), strict=True))
     dots: dict[int, list[str]] = {}
-    for each in drawn[LINKED_MAX:]:
+    for point, (x, y) in drawn[LINKED_MAX:]:
         # A line of no length with round ends is a dot.
-        dots.setdefault(each.colour, []).append(f"M{each.x} {each.y}h0")
+        dots.setdefault(COLOURS[point.category], []).append(f"M{x} {y}h0")
     return MapDrawing(
-        linked=drawn[:LINKED_MAX],
+        linked=[DrawnPoint(point, x, y, COLOURS[point.category]) for point, (x, y) in drawn[:LINKED_MAX]],
         dots={colour: "".join(parts) for colour, parts in sorted(dots.items())},
-        regions=_names([each for each in found.regions if each.words], area) if region is None else [],
+        regions=_names([each for each in found.regions if each.words]) if region is None else [],
     )
 
 
-def _names(regions: Sequence[MapRegion], area: tuple[np.ndarray, np.ndarray]) -> list[DrawnRegion]:
+def _names(regions: Sequence[MapRegion]) -> list[DrawnRegion]:
     """The names of the regions, beside each other."""
     if not regions:
         return []
     texts = [", ".join(each.words) for each in regions]
-    points = np.array([_scaled((each.x, each.y), area) for each in regions], np.float32)
+    places = np.array([(each.x, each.y) for each in regions])
+    points = np.array(_scaled(places, WHOLE), np.float32)
     sizes = np.array([(len(text) * CHARACTER_WIDTH, LABEL_HEIGHT) for text in texts], np.float32)
     free = np.array([sizes[:, 0].max() / 2, LABEL_HEIGHT], np.float32)
     placed = push_apart(points, sizes, free, np.array([WIDTH, HEIGHT], np.float32) - free)
@@ -88,18 +91,17 @@ def _names(regions: Sequence[MapRegion], area: tuple[np.ndarray, np.ndarray]) ->
     ]
 
 
-def _area(points: Sequence[MapPoint]) -> tuple[np.ndarray, np.ndarray]:
+def _area(places: Places) -> Area:
     """The part of the map that holds these points."""
-    if not points:
-        return np.array([-1.0, -1.0]), np.array([1.0, 1.0])
-    places = np.array([(point.x, point.y) for point in points])
     low, high = places.min(axis=0), places.max(axis=0)
     around = np.maximum((high - low) * AROUND, SPAN_MIN)
     return low - around, high + around
 
 
-def _scaled(point: tuple[float, float], area: tuple[np.ndarray, np.ndarray]) -> tuple[int, int]:
+def _scaled(places: Places, area: Area) -> list[list[int]]:
+    """Positions on the screen, whose vertical axis points down."""
     low, high = area
-    part_x, part_y = (point[0] - low[0]) / (high[0] - low[0]), (point[1] - low[1]) / (high[1] - low[1])
-    # Upwards on the map is upwards on the screen.
-    return round(MARGIN + part_x * (WIDTH - 2 * MARGIN)), round(MARGIN + (1 - part_y) * (HEIGHT - 2 * MARGIN))
+    parts = (places - low) / (high - low)
+    parts[:, 1] = 1 - parts[:, 1]
+    scaled: list[list[int]] = np.rint(MARGIN + parts * (SIZE - 2 * MARGIN)).astype(int).tolist()
+    return scaled

@@ -24,6 +24,7 @@ from mnemic.types.checks import check_time, check_whole
 from mnemic.types.series import (
     CONFIDENCE_BINS,
     SERIES_OPERATIONS,
+    GrowthDay,
     Series,
     SeriesCalls,
     SeriesPoint,
@@ -59,6 +60,19 @@ async def read_series(core: Core, *, hours: object, since: object, until: object
         rows = await transaction.binary_rows("hourly_metrics.series", parameters)
     threshold = refusal_threshold(None, core.settings.refuse_below, strict=False)
     return _series(window, rows, threshold)
+
+
+async def read_growth(core: Core, *, days: object) -> list[GrowthDay]:
+    """The memories stored on each of the last days, today last; much cheaper than their series."""
+    count = check_whole("days", days, 1, KEEP_DAYS)
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    since = today - timedelta(days=count - 1)
+    await _write_own_counts(core)
+    async with core.storage.tenant_database.transaction() as transaction:
+        rows = await transaction.rows("hourly_metrics.growth", {"since": since})
+    stored = {row["day"]: row["stored_count"] for row in rows}
+    listed = [(since + timedelta(days=number)).date() for number in range(count)]
+    return [GrowthDay(day, stored.get(day, 0)) for day in listed]
 
 
 async def prune(database: TenantDatabase, *, limit: int) -> int:

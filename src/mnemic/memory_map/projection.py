@@ -16,7 +16,7 @@ def project(vectors: npt.NDArray[np.float32]) -> Points:
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
     points = centred @ _main_directions(centred)
     size = np.quantile(np.abs(points), WITHIN, axis=0)
-    return np.clip(points / np.where(size > 0, size, 1.0), -1.0, 1.0)
+    return np.asarray(np.clip(points / np.where(size > 0, size, 1.0), -1.0, 1.0))
 
 
 def _main_directions(centred: Points) -> Points:

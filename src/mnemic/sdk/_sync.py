@@ -135,7 +135,7 @@ from mnemic.types.review import (
 )
 from mnemic.types.schedule import Schedule
 from mnemic.types.scope import GLOBAL_CHANNEL
-from mnemic.types.series import Series
+from mnemic.types.series import GrowthDay, Series
 from mnemic.types.share import Grant, GrantPolicy, GrantState, Group
 from mnemic.types.spend import ModelPrice, SpendCaps, SpendLine, SpendPeriod
 from mnemic.types.statement import (
@@ -2716,6 +2716,13 @@ class Metrics(Facade[AsyncMetrics]):
         hours. Every process writes its counts every 30 seconds, and a killed one loses those of 30 seconds.
         """
         return self._portal.run(self._async.series(hours=hours, since=since, until=until))
+
+    def growth(self, *, days: int = 30) -> Sequence[GrowthDay]:
+        """Return how many memories were stored on each of the last days of UTC, today last; at most 90.
+
+        The counts are those of `series`; imports and restored backups are not in them.
+        """
+        return self._portal.run(self._async.growth(days=days))
 
     def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:
         """Return five views of what the tenant holds, in counts, as of the last snapshot.

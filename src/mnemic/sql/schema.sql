@@ -1966,6 +1966,7 @@ CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_fil
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
     SET enable_sort TO 'on'
     AS $$
 DECLARE
@@ -2045,18 +2046,31 @@ BEGIN
         END IF;
     END IF;
     IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
-        few := ARRAY(
-            SELECT memories.memory_id
-            FROM state.memories
-            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-              AND ((filter).conversation IS NULL OR memories.conversation = (filter).conversation)
-              AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
-              AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
-            LIMIT few_max + 1
-        );
+        PERFORM set_config('enable_sort', 'off', true);
+        IF (filter).conversation IS NOT NULL THEN
+            few := ARRAY(
+                SELECT memories.memory_id
+                FROM state.memories
+                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+                  AND memories.conversation = (filter).conversation
+                ORDER BY memories.position
+                LIMIT few_max + 1
+            );
+        ELSE
+            few := ARRAY(
+                SELECT memories.memory_id
+                FROM state.memories
+                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+                  AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
+                  AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
+                ORDER BY coalesce(memories.at, memories.created_at)
+                LIMIT few_max + 1
+            );
+        END IF;
         IF cardinality(few) > few_max THEN
             few := NULL;
         END IF;
+        PERFORM set_config('enable_sort', 'on', true);
     END IF;
     IF ordering = 'happened' AND before IS NOT NULL THEN
         SELECT coalesce(memories.at, memories.created_at) INTO before_at
@@ -2153,7 +2167,8 @@ CREATE FUNCTION mnemic.listed_memories(of_tenant uuid, of_owner text, filter mne
     AS $$
     SELECT now.memory_id, coalesce(now.at, now.created_at)
     FROM state.memories AS now
-    WHERE now.tenant_id = of_tenant AND now.owner = of_owner
+    WHERE now.tenant_id = of_tenant
+      AND CASE WHEN only_ids IS NULL THEN now.owner = of_owner ELSE (now.owner = of_owner) IS TRUE END
       AND CASE
           WHEN (viewed).branch IS NOT NULL THEN now.channel = (viewed).branch OR now.channel = ANY((viewed).past_channels)
           WHEN (filter).channel IS NULL THEN now.branch IS NULL
@@ -2182,7 +2197,8 @@ CREATE FUNCTION mnemic.listed_versions(of_tenant uuid, of_owner text, filter mne
     SELECT past.memory_id, coalesce(past.at, past.created_at)
     FROM state.memory_versions AS past
     WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
-      AND past.tenant_id = of_tenant AND past.owner = of_owner
+      AND past.tenant_id = of_tenant
+      AND CASE WHEN only_ids IS NULL THEN past.owner = of_owner ELSE (past.owner = of_owner) IS TRUE END
       AND CASE
           WHEN (viewed).branch IS NOT NULL THEN past.channel = (viewed).branch OR past.channel = ANY((viewed).past_channels)
           WHEN (filter).channel IS NULL THEN past.branch IS NULL

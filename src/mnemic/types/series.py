@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Literal, get_args
 
@@ -42,6 +42,14 @@ class SeriesPoint:
     at: datetime
     calls: Mapping[str, SeriesCalls]
     usd: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthDay:
+    """How many memories were stored on a day of UTC."""
+
+    day: date
+    stored_count: int
 
 
 @dataclass(frozen=True, slots=True)

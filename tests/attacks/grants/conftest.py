@@ -15,6 +15,12 @@ from tests.two_tenants import foreign_memory, memory, wide_memory  # noqa: F401 
 
 
 @pytest.fixture
+def own_database() -> bool:
+    """No: the attacks are on two tenants only."""
+    return False
+
+
+@pytest.fixture
 def tenant_memory(database: Database, tenant_a: Tenant) -> AsyncMemory:
     """The memory of the whole tenant, as an administrator has it."""
     return opened(database, tenant_a, owner=None)

@@ -111,7 +111,7 @@ async def end_by_dropping(memory: AsyncMemory, grant: Grant, admin: AppConnectio
 
 
 async def end_by_expiring(memory: AsyncMemory, grant: Grant, admin: AppConnection) -> None:
-    admin.execute(EXPIRE)
+    admin.execute(f"{EXPIRE} WHERE grant_id = %s".encode(), [grant.grant_id])
 
 
 @pytest.mark.parametrize("was_accepted", [False, True])

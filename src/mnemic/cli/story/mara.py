@@ -12,7 +12,7 @@ CONVERSATIONS = (
             NAME,
             ("Hi! I'm Mara. I live in Gothenburg and I work at Halden Studio.", "Nice to meet you, Mara."),
             ("I'm a ceramicist, mostly tableware for restaurants.", "That sounds like careful work."),
-            ("My cat is called Pixel. She sits on everything that is warm.", "Even on the kiln?"),
+            ("We have a cat, Pixel, who sits on everything that is warm.", "Even on the kiln?"),
             ("Only when it is off. I am allergic to cashews, please keep that in mind.", "I will."),
         ),
     ),

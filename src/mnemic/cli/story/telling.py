@@ -15,6 +15,7 @@ from mnemic.cli.story.parts import Conversation, Story
 from mnemic.cli.story.river import RIVER
 from mnemic.cli.story.workshop import WORKSHOP
 from mnemic.jobs.handlers import RunningJob
+from mnemic.memory_map.reading import MAP_JOB
 
 STORIES = (MARA, WORKSHOP, HELPDESK, RIVER)
 # Conversations that are stored by one call.
@@ -41,9 +42,12 @@ def tell(memory: Memory, stories: Iterable[Story] = STORIES, *, report: Report =
         report(f"{story.owner}: learns, asks and is corrected")
         _learn(owner, story)
         _ask(owner, story)
+        owner.memories.make_map()
     _share(memory, [story.owner for story in told])
-    report("counts")
+    report("counts and maps")
     memory.metrics.snapshots(refresh=True)
+    for job in memory.jobs.list(type=MAP_JOB, limit=len(told)):
+        memory.jobs.wait(job.job_id, timeout_s=JOB_TIMEOUT_S)
 
 
 def _converse(owner: Memory, story: Story, now: datetime) -> None:

@@ -40,7 +40,10 @@ async def stream(visit: Visit) -> Answer:
     def to_html(event: Event) -> str:
         return row.render(visit=visit, event=event)
 
-    return await live_events(visit, to_html, types=_types(visit), everybody=not _is_one_owner(visit))
+    # From the newest event of the list on, so that none is missed between the two requests.
+    start = visit.query.text("after") or "now"
+    is_one = _is_one_owner(visit)
+    return await live_events(visit, to_html, types=_types(visit), everybody=not is_one, start=start)
 
 
 def _is_one_owner(visit: Visit) -> bool:

@@ -38,7 +38,7 @@ async def show(visit: Visit) -> Answer:
         limit=LISTED_MAX + 1,
     )
     context = {
-        **_counted(await jobs.counts(), state),
+        **_counted(await jobs.counts(), state, type),
         "listed": found[:LISTED_MAX],
         "older": found[LISTED_MAX - 1].job_id if len(found) > LISTED_MAX else None,
         "state": state,
@@ -97,13 +97,11 @@ async def change_schedule(visit: Visit) -> Answer:
         await schedules.pause(name)
         return Redirected(_back(visit), f"Paused {name}.")
     resumed = await schedules.resume(name)
-    return Redirected(
-        _back(visit), f"Resumed {resumed.name}; next run {resumed.next_run_at:%Y-%m-%d %H:%M} UTC."
-    )
+    return Redirected(_back(visit), f"Resumed {name}; next run {when(resumed.next_run_at)} UTC.")
 
 
-def _counted(counts: Sequence[JobCount], state: str) -> dict[str, Any]:
-    """How many jobs there are by state, and by type in the chosen state."""
+def _counted(counts: Sequence[JobCount], state: str, type: str | None) -> dict[str, Any]:
+    """How many jobs there are by state, by type in the chosen state, and of the chosen type in it."""
     by_state, by_type, capped = Counter[str](), Counter[str](), set[str]()
     for each in counts:
         by_state[each.state] += each.job_count
@@ -114,6 +112,7 @@ def _counted(counts: Sequence[JobCount], state: str) -> dict[str, Any]:
     return {
         "states": [(name, by_state[name], name in capped) for name in JOB_STATES],
         "types": by_type.most_common(TYPES_SHOWN),
+        "matching": by_type[type] if type is not None else by_type.total(),
     }
 
 

@@ -37,17 +37,18 @@ async def show(visit: Visit) -> Answer:
     filters, q = _filters(visit), visit.query.text("q", max_characters=Q_MAX_CHARACTERS)
     listed, facets, prefix = await _find(visit, filters, q)
     shown = listed[:PAGE_SIZE]
+    searched = [*(q or "").split(), *([f"{prefix}*"] if prefix else [])]
     more = visit.url_here(before=str(shown[-1].memory_id)) if len(listed) > PAGE_SIZE else None
     context = {
         "q": q,
         "prefix": prefix,
-        "rows": [(each, highlighted(each.content, [q] if q else [])) for each in shown],
+        "rows": [(each, highlighted(each.content, searched)) for each in shown],
         "more": more,
         "before": visit.query.id("before"),
         "facets": facets,
         "groups": _facet_groups(visit, facets),
         **_choices(visit),
-        "is_filtered": any(name not in ("owner", "before", "order") for name, _ in visit.query.pairs()),
+        "is_filtered": any(name not in ("owner", "before", "order", "q") for name, _ in visit.query.pairs()),
     }
     return Shown(
         "memories.html",

@@ -6,7 +6,7 @@ Numbers of the whole tenant are for keys that are bound to no owner; others see 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from mnemic.dashboard import time_charts
@@ -18,7 +18,7 @@ from mnemic.types.attention import COUNT_MAX, Concern, ConcernKind
 from mnemic.types.event import Event
 from mnemic.types.overview import Snapshot
 from mnemic.types.review import WAITING_COUNT_MAX, Waiting
-from mnemic.types.series import Series
+from mnemic.types.series import GrowthDay
 
 EVENTS_SHOWN = 10
 GROWTH_DAYS = 30
@@ -142,7 +142,7 @@ async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
     snapshots, concerns, growth = await asyncio.gather(
         _snapshots(visit),
         visit.memory.metrics.attention(),
-        visit.memory.metrics.series(hours=GROWTH_DAYS * 24),
+        visit.memory.metrics.growth(days=GROWTH_DAYS),
     )
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
     (summary,) = by_name["tenant_summary"].rows
@@ -153,7 +153,7 @@ async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
         "categories": sorted(categories, key=lambda pair: -pair[1]),
         "concerns": concerns,
         "growth": _growth(growth),
-        "grown_count": growth.totals["retain"].memory_count,
+        "grown_count": sum(day.stored_count for day in growth),
     }
 
 
@@ -168,9 +168,9 @@ async def _snapshots(visit: Visit) -> Sequence[Snapshot]:
     return await visit.memory.metrics.snapshots(refresh=True)
 
 
-def _growth(series: Series) -> time_charts.TimeChart:
-    stored = [point.calls["retain"].memory_count for point in series.points]
-    return time_charts.columns([Row("stored", "k1", stored)], [point.at for point in series.points])
+def _growth(days: Sequence[GrowthDay]) -> time_charts.TimeChart:
+    row = Row("stored", "k1", [day.stored_count for day in days])
+    return time_charts.columns([row], [datetime.combine(day.day, time(), UTC) for day in days])
 
 
 def _notice(visit: Visit, concern: Concern) -> Notice:

@@ -6,14 +6,14 @@ from typing import Any
 
 from mnemic.maintenance.attention import read_attention
 from mnemic.maintenance.overview import read_overview, read_snapshots
-from mnemic.maintenance.series import read_series
+from mnemic.maintenance.series import read_growth, read_series
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import metrics_events
 from mnemic.tiers.events import Window
 from mnemic.types.attention import Concern
 from mnemic.types.checks import check_flag
 from mnemic.types.overview import Overview, Snapshot
-from mnemic.types.series import Series
+from mnemic.types.series import GrowthDay, Series
 from mnemic.types.tiers import MetricEvent, MetricKind, MetricSummary
 
 
@@ -102,6 +102,14 @@ class AsyncMetrics(CallGroup):
         hours. Every process writes its counts every 30 seconds, and a killed one loses those of 30 seconds.
         """
         return await read_series(self._caller.core, hours=hours, since=since, until=until)
+
+    @routed("metrics.growth")
+    async def growth(self, *, days: int = 30) -> Sequence[GrowthDay]:
+        """Return how many memories were stored on each of the last days of UTC, today last; at most 90.
+
+        The counts are those of `series`; imports and restored backups are not in them.
+        """
+        return await read_growth(self._caller.core, days=days)
 
     @routed("metrics.snapshots")
     async def snapshots(self, *, refresh: bool = False) -> Sequence[Snapshot]:

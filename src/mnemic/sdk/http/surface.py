@@ -169,6 +169,7 @@ SURFACE: tuple[Route, ...] = (
     Route("metrics.summary", "GET", "/v1/metrics/summary", "read"),
     Route("metrics.overview", "GET", "/v1/metrics/overview", "read", "tenant"),
     Route("metrics.attention", "GET", "/v1/metrics/attention", "read", "tenant"),
+    Route("metrics.growth", "GET", "/v1/metrics/growth", "read", "tenant"),
     Route("metrics.series", "GET", "/v1/metrics/series", "read", "tenant"),
     Route("metrics.snapshots", "GET", "/v1/metrics/snapshots", "read", "tenant"),
     Route("actors.list", "GET", "/v1/actor-flags", "read"),

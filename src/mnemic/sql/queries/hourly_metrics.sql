@@ -44,6 +44,13 @@ FROM traces.hourly_metrics
 WHERE tenant_id = %(tenant_id)s AND hour >= %(since)s AND hour < %(until)s
 GROUP BY 1, 2
 
+-- name: growth
+-- Stored memories by day (of UTC), without the days on which nothing was stored.
+SELECT (hour AT TIME ZONE 'UTC')::date AS day, sum(memory_count)::bigint AS stored_count
+FROM traces.hourly_metrics
+WHERE tenant_id = %(tenant_id)s AND hour >= %(since)s AND operation = 'retain'
+GROUP BY 1
+
 -- name: prune
 -- Deletes some old hours.
 DELETE FROM traces.hourly_metrics

@@ -69,12 +69,13 @@ WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = %(memory_id)s 
 ON CONFLICT DO NOTHING
 
 -- name: points
--- The positions of memories that are active now, the most salient first, with the beginning of their texts.
+-- The positions of memories that are active now, the most salient first, with the beginning of their texts. The owner is compared
+-- by IS TRUE, which no index serves: so each memory is looked up by its id, however many others the owner has.
 SELECT positions.memory_id, positions.x, positions.y, positions.region, memories.category,
     left(memories.content, %(text_max)s) AS text
 FROM vectors.memory_positions AS positions
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id
-WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s AND memories.owner = %(owner)s
+WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s AND (memories.owner = %(owner)s) IS TRUE
   AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
   AND (%(region)s::int IS NULL OR positions.region = %(region)s)
   AND (%(categories)s::text[] IS NULL OR memories.category = ANY(%(categories)s::text[]))
@@ -86,7 +87,7 @@ LIMIT %(limit)s
 SELECT positions.region, memories.category, count(*) AS memory_count
 FROM vectors.memory_positions AS positions
 JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id
-WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s AND memories.owner = %(owner)s
+WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s AND (memories.owner = %(owner)s) IS TRUE
   AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
 GROUP BY positions.region, memories.category
 
@@ -96,13 +97,21 @@ SELECT regions.region, regions.x, regions.y,
     ARRAY(
         SELECT word.word
         FROM unnest(regions.words) WITH ORDINALITY AS word (word, place)
-        WHERE EXISTS (
-            SELECT FROM vectors.memory_positions AS positions
-            JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id
+        WHERE (
+            SELECT true
+            FROM vectors.memory_positions AS positions
+            CROSS JOIN LATERAL (
+                SELECT memories.content
+                FROM state.memories
+                WHERE memories.tenant_id = %(tenant_id)s AND memories.memory_id = positions.memory_id
+                  AND memories.owner = %(owner)s
+                  AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
+                LIMIT 1
+            ) AS active
             WHERE positions.tenant_id = %(tenant_id)s AND positions.owner = %(owner)s
               AND positions.region = regions.region
-              AND memories.status = 'active' AND memories.deleted_at IS NULL AND memories.branch IS NULL
-              AND strpos(mnemic.fold(left(memories.content, %(read_max)s)), word.word) > 0
+              AND strpos(mnemic.fold(left(active.content, %(read_max)s)), word.word) > 0
+            LIMIT 1
         )
         ORDER BY word.place
     ) AS words

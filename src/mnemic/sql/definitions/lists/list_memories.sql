@@ -19,6 +19,7 @@ RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
 SET plan_cache_mode = force_custom_plan
+SET enable_seqscan = off
 SET enable_sort = on
 AS $$
 DECLARE
@@ -98,18 +99,31 @@ BEGIN
         END IF;
     END IF;
     IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
-        few := ARRAY(
-            SELECT memories.memory_id
-            FROM state.memories
-            WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-              AND ((filter).conversation IS NULL OR memories.conversation = (filter).conversation)
-              AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
-              AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
-            LIMIT few_max + 1
-        );
+        PERFORM set_config('enable_sort', 'off', true);
+        IF (filter).conversation IS NOT NULL THEN
+            few := ARRAY(
+                SELECT memories.memory_id
+                FROM state.memories
+                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+                  AND memories.conversation = (filter).conversation
+                ORDER BY memories.position
+                LIMIT few_max + 1
+            );
+        ELSE
+            few := ARRAY(
+                SELECT memories.memory_id
+                FROM state.memories
+                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
+                  AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
+                  AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
+                ORDER BY coalesce(memories.at, memories.created_at)
+                LIMIT few_max + 1
+            );
+        END IF;
         IF cardinality(few) > few_max THEN
             few := NULL;
         END IF;
+        PERFORM set_config('enable_sort', 'on', true);
     END IF;
     IF ordering = 'happened' AND before IS NOT NULL THEN
         SELECT coalesce(memories.at, memories.created_at) INTO before_at

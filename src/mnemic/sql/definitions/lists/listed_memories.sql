@@ -2,7 +2,8 @@
 -- An owner's memories whose current version is read and matches the filter of a list: with `as_of`, or in a branch, those
 -- that have not changed since then. `viewed` says how the channel reads its parents (mnemic.branch_filter).
 -- Without a channel, memories outside of branches. Inlined into mnemic.list_memories: conditions that compare nothing
--- disappear, and the order and the limit there choose the index.
+-- disappear, and the order and the limit there choose the index. IS TRUE keeps the planner from reading all memories of the
+-- owner to find a few ids.
 CREATE OR REPLACE FUNCTION mnemic.listed_memories(
     of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, only_ids uuid[]
 )
@@ -11,7 +12,8 @@ LANGUAGE sql STABLE
 AS $$
     SELECT now.memory_id, coalesce(now.at, now.created_at)
     FROM state.memories AS now
-    WHERE now.tenant_id = of_tenant AND now.owner = of_owner
+    WHERE now.tenant_id = of_tenant
+      AND CASE WHEN only_ids IS NULL THEN now.owner = of_owner ELSE (now.owner = of_owner) IS TRUE END
       AND CASE
           WHEN (viewed).branch IS NOT NULL THEN now.channel = (viewed).branch OR now.channel = ANY((viewed).past_channels)
           WHEN (filter).channel IS NULL THEN now.branch IS NULL

@@ -9,7 +9,8 @@ AS $$
     SELECT past.memory_id, coalesce(past.at, past.created_at)
     FROM state.memory_versions AS past
     WHERE ((filter).as_of IS NOT NULL OR (viewed).branch IS NOT NULL)
-      AND past.tenant_id = of_tenant AND past.owner = of_owner
+      AND past.tenant_id = of_tenant
+      AND CASE WHEN only_ids IS NULL THEN past.owner = of_owner ELSE (past.owner = of_owner) IS TRUE END
       AND CASE
           WHEN (viewed).branch IS NOT NULL THEN past.channel = (viewed).branch OR past.channel = ANY((viewed).past_channels)
           WHEN (filter).channel IS NULL THEN past.branch IS NULL

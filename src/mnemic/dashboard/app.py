@@ -87,7 +87,7 @@ async def _read_badges(visit: Visit) -> None:
     if visit.fragment or not visit.owner:
         return
     for page in PAGES:
-        if page.badge is not None and visit.may(page.call):
+        if page.badge is not None and page.name not in visit.badges and visit.may(page.call):
             visit.badges[page.name] = await page.badge(visit)
 
 

@@ -228,7 +228,7 @@ async def test_pairs_and_cleanups_of_another_owner_cannot_be_seen_or_decided(
             assert (await thief.curation.pairs("near_duplicate")).pairs == ()
             for decision in ("keep_new", "keep_old", "keep_both"):
                 with pytest.raises(NotFoundError):
-                    await thief.curation.resolve("near_duplicate", newer, older, decision=decision)  # type: ignore[arg-type]
+                    await thief.curation.resolve("near_duplicate", newer, older, decision=decision)
             with pytest.raises(NotFoundError):
                 await thief.curation.reopen("near_duplicate", newer, older)
             assert (await thief.cleanup.list("expired")).candidates == ()

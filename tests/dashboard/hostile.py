@@ -25,8 +25,8 @@ MARKED = "data-injected"
 # What pages show; texts of other kinds are stored, too.
 KINDS = (
     "owner", "turn", "answer", "speaker", "conversation", "content", "tag", "guess", "anchored", "category",
-    "entity", "attribute", "fact", "alias", "relation", "changed fact", "goal", "document", "chunk", "payload",
-    "error", "reason", "metadata", "value", "channel", "key", "schedule",
+    "entity", "attribute", "fact", "alias", "relation", "changed fact", "goal", "document", "chunk",
+    "payload", "error", "reason", "metadata", "value", "channel", "key", "schedule",
 )  # fmt: skip
 
 

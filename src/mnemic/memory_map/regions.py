@@ -1,7 +1,7 @@
 """Regions of a map: clusters of its points, described by words that are frequent inside and rare outside.
 
-No model is needed: a word that is frequent everywhere describes nothing, nor does a function word. Everything is
-the same for the same points and texts.
+No model is needed: a word that is frequent everywhere describes nothing, nor does a function word. Everything
+is the same for the same points and texts.
 """
 
 import math

@@ -86,9 +86,9 @@ class WhyChange:
 class Why:
     """Why a memory is believed: where it comes from, what it replaced, and what replaced it.
 
-    `evidence` are the references that were given with it, except the `sources`. `contradicted_by` are active memories that
-    contradict it. `derived` are the newest statements and other memories that rest on it. `text` is the same
-    for people. `notes` say what was left out.
+    `evidence` are the references that were given with it, except the `sources`. `contradicted_by` are active
+    memories that contradict it. `derived` are the newest statements and other memories that rest on it.
+    `text` is the same for people. `notes` say what was left out.
     """
 
     memory_id: UUID

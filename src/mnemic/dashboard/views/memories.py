@@ -1,6 +1,5 @@
 """The page Memories: search, filter and open them. `memory` shows a single one."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -71,17 +70,18 @@ async def _find(
 async def _list(visit: Visit, filters: dict[str, Any], q: str | None) -> tuple[list[Any], MemoryFacets]:
     order = visit.query.choice("order", MEMORY_ORDERS, default=MEMORY_ORDERS[0])
     calls = visit.memory.memories
-    listed, facets = await asyncio.gather(
-        calls.list(
-            **filters,
-            q=q,
-            order=order,  # type: ignore[arg-type]
-            before=visit.query.id("before"),
-            limit=PAGE_SIZE + 1,
-        ),
-        calls.facets(**filters, q=q),
+    before = visit.query.id("before")
+    listed = await calls.list(
+        **filters,
+        q=q,
+        order=order,  # type: ignore[arg-type]
+        before=before,
+        limit=PAGE_SIZE + 1,
     )
-    return list(listed), facets
+    if before is None and len(listed) <= PAGE_SIZE:
+        # All that match are known, so that they need not be found again.
+        return list(listed), await calls.facets(**filters, ids=[each.memory_id for each in listed])
+    return list(listed), await calls.facets(**filters, q=q)
 
 
 def _filters(visit: Visit) -> dict[str, Any]:

@@ -15,6 +15,10 @@ from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 PAGE_SIZE = 50
 Q_MAX_CHARACTERS = 400
 ANY = "any"
+KEPT = ("tag", "speaker", "conversation")
+"""Filters that the facets set; the form keeps them."""
+FURTHER = ("as_of", "since", "until", "min_confidence", "never_recalled")
+"""Filters that the form shows only when asked."""
 SPEAKER_FIELDS = {"name": "names", "role": "roles"}
 """A speaker is written as in `name:Alice` or `role:user`."""
 
@@ -101,6 +105,7 @@ def _filters(visit: Visit) -> dict[str, Any]:
         "until": query.time("until"),
         "as_of": query.time("as_of"),
         "never_recalled": query.flag("never_recalled"),
+        "min_confidence": query.number("min_confidence", default=0, low=0, high=1) or None,
     }
     if speaker := query.text("speaker"):
         kind, _, name = speaker.partition(":")
@@ -125,10 +130,10 @@ def _choices(visit: Visit) -> dict[str, Any]:
             "status": query.text("status") or "active",
             "source": query.text("source"),
             "order": query.text("order") or MEMORY_ORDERS[0],
-            "tag": query.text("tag"),
-            "speaker": query.text("speaker"),
-            "conversation": query.text("conversation"),
+            **{name: query.text(name) for name in (*KEPT, *FURTHER)},
         },
+        "kept": KEPT,
+        "is_further": any(query.text(name) for name in FURTHER),
     }
 
 

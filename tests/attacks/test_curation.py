@@ -228,13 +228,13 @@ async def test_pairs_and_cleanups_of_another_owner_cannot_be_seen_or_decided(
             assert (await thief.curation.pairs("near_duplicate")).pairs == ()
             for decision in ("keep_new", "keep_old", "keep_both"):
                 with pytest.raises(NotFoundError):
-                    await thief.curation.resolve("near_duplicate", newer, older, decision=decision)  # type: ignore[arg-type]
+                    await thief.curation.resolve("near_duplicate", newer, older, decision=decision)
             with pytest.raises(NotFoundError):
                 await thief.curation.reopen("near_duplicate", newer, older)
             assert (await thief.cleanup.list("expired")).candidates == ()
             run = await thief.cleanup.archive("expired", memory_ids=[older, newer])
             assert (run.change_count, run.changes) == (0, ())
-            assert {each.memory_count for each in await thief.cleanup.counts()} == {0}
+            assert {each.memory_count for each in await thief.cleanup.counts(refresh=True)} == {0}
     assert (await memory.curation.waiting()).near_duplicate_count == 1
     assert {(await memory.memories.get(each)).status for each in (older, newer)} == {"active"}
 

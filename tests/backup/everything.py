@@ -109,7 +109,7 @@ async def _curate(own: AsyncMemory, word: str) -> None:
             await own.curation.apply(run.changeset_id)
             await own.curation.undo(run.changeset_id)
     await own.curation.set_policy("archive", automatic=True)
-    await own.cleanup.counts()
+    await own.cleanup.counts(refresh=True)
 
 
 async def _ingest(own: AsyncMemory, word: str) -> None:

@@ -154,7 +154,8 @@ async def test_lists_and_runs_are_bounded_and_go_on(
 
 async def test_counts_are_stored_and_counted_again_when_asked(memory: AsyncMemory, rows: Rows) -> None:
     await old(memory, rows, "Alice may like opera.")
-    counts = {each.kind: each for each in await memory.cleanup.counts()}
+    assert await memory.cleanup.counts() == []
+    counts = {each.kind: each for each in await memory.cleanup.counts(refresh=True)}
     assert list(counts) == list(CLEANUP_KINDS)
     assert {kind: each.memory_count for kind, each in counts.items()} == {
         "stale": 0,

@@ -158,6 +158,8 @@ async def test_a_contradiction_is_decided_and_taken_back(
     assert (old.status, new.status) == expected[decision]
     if decision == "keep_new":
         assert (old.superseded_by, old.valid_to is not None) == (newer, True)
+        (edge,) = await memory.memories.related(newer)
+        assert (edge.from_id, edge.to_id, edge.kind) == (newer, older, "supersedes")
     else:
         assert old.outdated_by is None
     assert (await memory.curation.waiting()).contradiction_count == 0
@@ -166,6 +168,7 @@ async def test_a_contradiction_is_decided_and_taken_back(
     else:
         await memory.curation.undo(done.changeset_id)
     assert [essence(each) for each in await states(memory, older, newer)] == before
+    assert await memory.memories.related(newer) == []
     assert (await only(memory, "contradiction")).certainty == pytest.approx(0.9)
 
 

@@ -32,12 +32,15 @@ def tried(client: httpx.Client, owner: str | None, fields: Any) -> str:
     return answer.text
 
 
-def test_empty_tabs_have_counts_with_their_age(client: httpx.Client, dashboard: Dashboard) -> None:
+def test_empty_tabs_say_so_and_counts_have_their_age(client: httpx.Client, dashboard: Dashboard) -> None:
     owner = f"nobody {uuid4()}"
     for kind in KINDS:
         text = text_of(opened(client, owner, kind=kind))
         assert "Nothing to clean up here" in text
-        assert "Counted just now" in text
+        assert "Not counted yet" in text
+    shown = text_of(send(client, "/ui/cleanup", owner, {"kind": "expired", "act": "count"}))
+    assert "Counted just now" in shown
+    assert "Stale 0 Expired 0 Never recalled 0 Dead links 0" in shown
 
 
 def test_some_are_tried_archived_and_undone(client: httpx.Client, dashboard: Dashboard) -> None:
@@ -60,7 +63,7 @@ def test_some_are_tried_archived_and_undone(client: httpx.Client, dashboard: Das
 
 def test_all_are_archived_in_one_run_and_counted_again(client: httpx.Client, dashboard: Dashboard) -> None:
     own = fresh_owner(dashboard)
-    opened(client, own.owner)
+    send(client, "/ui/cleanup", own.owner, {"kind": "expired", "act": "count"})
     ids = expired(dashboard, own)
     assert "Expired 0" in text_of(opened(client, own.owner, kind="expired"))
     shown = send(client, "/ui/cleanup", own.owner, {"kind": "expired", "act": "count"})

@@ -1,5 +1,7 @@
 """The pages Review and Cleanup in a browser: keys, the count in the navigation, ticking, undo by one key."""
 
+from uuid import uuid4
+
 from playwright.sync_api import Page, expect
 
 from tests.dashboard.running import Dashboard
@@ -29,6 +31,23 @@ def test_a_review_is_done_with_keys_and_the_count_follows(page: Page, dashboard:
     expect(page.locator(".notice")).to_contain_text("The pair waits for a decision again.")
     expect(count).to_have_text("2")
     assert [state(dashboard, own, *pair) for pair in (pairs[0], pairs[2])] == [before[0], before[2]]
+
+
+def test_the_navigation_follows_the_owner_who_is_shown(page: Page, dashboard: Dashboard) -> None:
+    own = dashboard.memory.scope(owner=f"aaa {uuid4()}")  # Among the first, so that the menu lists it.
+    near_duplicates(dashboard, own)
+    count, link = page.locator("[data-count='review']"), page.locator(".nav a[data-page=review]")
+    page.goto(f"/ui/review?owner={dashboard.owner}")
+    page.locator("select#owner").select_option(own.owner)
+    expect(count).to_have_text("1")
+    expect(page.locator("h1")).to_have_text("Review")
+    link.click()
+    page.get_by_role("link", name="Near duplicates").click()
+    expect(page.locator("[data-row]")).to_have_count(1)
+    page.go_back()
+    page.go_back()
+    page.go_back()
+    expect(page.locator("select#owner")).to_have_value(dashboard.owner)
 
 
 def test_changes_are_ticked_approved_applied_and_undone(page: Page, dashboard: Dashboard) -> None:

@@ -41,9 +41,22 @@ async def statuses(memory: AsyncMemory) -> dict[str, str]:
 
 
 async def clean_up(memory: AsyncMemory, job: RunningJob) -> Any:
-    """The archived memories; comparing is tested elsewhere."""
+    """The archived memories; comparing and counting are tested elsewhere."""
     done: Any = await maintenance.clean_up(core_of(memory), job)
-    return {name: count for name, count in done.items() if name != "compared_count"}
+    return {name: count for name, count in done.items() if name in NOTHING}
+
+
+async def test_the_daily_cleanup_counts_what_each_owner_could_clean_up(
+    memory: AsyncMemory, job: RunningJob, admin: AppConnection
+) -> None:
+    for owner in ("alice", "bob"):
+        await memory.retain("Old and never recalled.", owner=owner)
+    admin.execute("UPDATE state.memories SET created_at = now() - interval '1 year'")
+    done: Any = await maintenance.clean_up(core_of(memory), job)
+    assert done["counted_owner_count"] == 2
+    for owner in ("alice", "bob"):
+        counts = {each.kind: each.memory_count for each in await memory.cleanup.counts(owner=owner)}
+        assert counts == {"stale": 0, "expired": 0, "never_recalled": 1, "dead_links": 0}
 
 
 async def test_expired_memories_are_archived_by_the_system(memory: AsyncMemory, job: RunningJob) -> None:

@@ -23,7 +23,7 @@ def waiting(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """Show how much waits for a decision; each count stops at 500."""
+    """Show how much waits for a decision; each count stops at 200."""
 
     async def run() -> Waiting:
         async with memory_from(url, data_dir, tenant, owner=owner) as memory:

@@ -6,7 +6,7 @@ nothing is removed from a memory, which stays. Anchored memories, turns, documen
 texts and memories of branches are left out.
 
 A call reads a bounded number of memories, section by section, and says where the next one continues. Counting
-reads all of them, so counts are stored with their time.
+reads all of them, so the daily cleanup counts, and counts are stored with their time.
 """
 
 from collections.abc import Mapping, Sequence
@@ -125,13 +125,13 @@ async def archive(
 
 
 async def read_counts(database: TenantDatabase, scope: Scope, *, refresh: bool) -> list[CleanupCount]:
-    """The stored counts of all kinds; counts first if there are none, or if asked to."""
+    """The stored counts of all kinds; `refresh` counts first. Empty if nobody has counted yet."""
     owner = scope.require_owner()
-    stored = [] if refresh else await _stored_counts(database, owner)
-    if len(stored) < len(CLEANUP_KINDS):
-        await _count(database, owner)
-        stored = await _stored_counts(database, owner)
-    return sorted(stored, key=lambda each: CLEANUP_KINDS.index(each.kind))
+    if refresh:
+        await count_candidates(database, owner)
+    async with database.transaction() as transaction:
+        rows = await transaction.rows("cleanup.counts", {"owner": owner})
+    return sorted((CleanupCount(**row) for row in rows), key=lambda each: CLEANUP_KINDS.index(each.kind))
 
 
 class _Finding:
@@ -282,7 +282,7 @@ _REASONS: Mapping[CleanupKind, str] = {
 }
 
 
-async def _count(database: TenantDatabase, owner: str) -> None:
+async def count_candidates(database: TenantDatabase, owner: str) -> None:
     """Count the memories of all kinds, each kind in a transaction of its own, and store the counts."""
     counted: list[tuple[str, int, bool]] = []
     for kind in CLEANUP_KINDS:
@@ -299,12 +299,6 @@ async def _count(database: TenantDatabase, owner: str) -> None:
     }
     async with database.transaction() as transaction:
         await transaction.execute("cleanup.save_counts", parameters)
-
-
-async def _stored_counts(database: TenantDatabase, owner: str) -> list[CleanupCount]:
-    async with database.transaction() as transaction:
-        rows = await transaction.rows("cleanup.counts", {"owner": owner})
-    return [CleanupCount(**row) for row in rows]
 
 
 def _parse_place(kind: CleanupKind, after: object) -> _Place | None:

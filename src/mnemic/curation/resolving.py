@@ -144,7 +144,7 @@ async def _changes(transaction: Transaction, owner: str, choice: Choice) -> list
         return []
     if choice.kind == "near_duplicate":
         return _merged(new, old) if choice.decision == "keep_old" else _merged(old, new)
-    return [_superseded(old, new)] if choice.decision == "keep_new" else [_archived(new, old)]
+    return _superseded(old, new) if choice.decision == "keep_new" else [_archived(new, old)]
 
 
 def _check_state(memory: MemoryRecord, awaited: str, version: int | None) -> None:
@@ -175,7 +175,7 @@ def _after_quarantine(
         return [MemoryChange(claim.memory_id, "archive", {"status": "archived"}, _DECIDED, evidence=seen)]
     changes = [MemoryChange(claim.memory_id, "promote", {"status": "active"}, _DECIDED, evidence=seen)]
     if decision == "keep_new" and rival is not None:
-        changes.append(_superseded(rival, claim))
+        changes += _superseded(rival, claim)
     return changes
 
 
@@ -189,9 +189,20 @@ def _merged(retired: MemoryRecord, kept: MemoryRecord) -> list[MemoryChange]:
     return changes
 
 
-def _superseded(older: MemoryRecord, newer: MemoryRecord) -> MemoryChange:
+def _superseded(older: MemoryRecord, newer: MemoryRecord) -> list[MemoryChange]:
+    """Supersede a memory, and relate the newer one to it, as `memories.supersede` does."""
     fields = superseded_fields(older, newer, datetime.now(UTC))
-    return MemoryChange(older.memory_id, "supersede", fields, _DECIDED, evidence=(newer.memory_id,))
+    return [
+        MemoryChange(older.memory_id, "supersede", fields, _DECIDED, evidence=(newer.memory_id,)),
+        MemoryChange(
+            newer.memory_id,
+            "supersede",
+            {},
+            "It takes the place of the other memory.",
+            related_id=older.memory_id,
+            relationship="supersedes",
+        ),
+    ]
 
 
 def _archived(memory: MemoryRecord, kept: MemoryRecord) -> MemoryChange:

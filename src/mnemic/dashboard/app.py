@@ -83,11 +83,11 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
 
 
 async def _read_badges(visit: Visit) -> None:
-    """Read the texts of the navigation, which only a whole page has."""
+    """Read the texts of the navigation, which only a whole page has, unless the view has read them."""
     if visit.fragment or not visit.owner:
         return
     for page in PAGES:
-        if page.badge is not None and visit.may(page.call):
+        if page.badge is not None and page.name not in visit.badges and visit.may(page.call):
             visit.badges[page.name] = await page.badge(visit)
 
 

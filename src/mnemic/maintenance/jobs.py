@@ -10,6 +10,7 @@ a day leaves little for the other tenants' runs.
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from mnemic.curation.cleaning import count_candidates
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.events.log import drop_events
 from mnemic.govern import idempotent_requests, spend
@@ -35,7 +36,7 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
     """`maintenance.cleanup`: find near duplicates; archive expired or unused memories and conversations.
 
     Memories are archived through the change log. Archiving a conversation only marks it: its turns are
-    recalled as before.
+    recalled as before. Then it counts what each owner could clean up.
     """
     database = core.storage.tenant_database
     return {
@@ -51,7 +52,22 @@ async def clean_up(core: Core, job: RunningJob) -> JsonValue:
         "conversation_count": await _in_batches(
             database, "housekeeping.archive_conversations", {"silent_days": SILENT_DAYS}
         ),
+        "counted_owner_count": await _count_cleanup(database),
     }
+
+
+async def _count_cleanup(database: TenantDatabase) -> int:
+    """Count what each owner could clean up, for `memory.cleanup.counts`; returns how many owners."""
+    owner: str | None = None
+    owner_count = 0
+    while True:
+        async with database.transaction() as transaction:
+            row = await transaction.first("curation.next_owner", {"after": owner})
+        if row is None:
+            return owner_count
+        owner = str(row["owner"])
+        await count_candidates(database, owner)
+        owner_count += 1
 
 
 async def prune(core: Core, job: RunningJob) -> JsonValue:

@@ -946,8 +946,8 @@ class Cleanup(Facade[AsyncCleanup]):
     def counts(self, *, refresh: bool = False, owner: str | None = None) -> Sequence[CleanupCount]:
         """Return how many memories each kind finds, with the time of counting.
 
-        Counting reads all memories of the owner, at most 100,000 of each kind, so counts are stored;
-        `refresh=True` counts again.
+        Counting reads all memories of the owner, at most 100,000 of each kind, so the daily cleanup counts,
+        and the counts are stored; `refresh=True` counts now. The result is empty if nobody has counted yet.
         """
         return self._portal.run(self._async.counts(refresh=refresh, owner=owner))
 
@@ -1196,7 +1196,7 @@ class Curation(Facade[AsyncCuration]):
     def waiting(self, *, owner: str | None = None) -> Waiting:
         """Return how much waits for a decision: pairs, memories in quarantine, and proposed changes.
 
-        Each count stops at 500, so that the call stays cheap. It compares nothing.
+        Each count stops at 200, so that the call stays cheap. It compares nothing.
         """
         return self._portal.run(self._async.waiting(owner=owner))
 
@@ -1464,8 +1464,8 @@ class Entities(Facade[AsyncEntities]):
 
         `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
         first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
-        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
-        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        number of its mentions, facts and relations. An order by salience or mentions compares 2,000 entities,
+        those that were stored as the most salient; a list by prefix the first 2,000 by name.
         """
         return self._portal.run(
             self._async.list(

@@ -13,13 +13,13 @@ ReviewDecision = Literal["keep_new", "keep_old", "keep_both"]
 REVIEW_KINDS: tuple[str, ...] = get_args(ReviewKind)
 REVIEW_DECISIONS: tuple[str, ...] = get_args(ReviewDecision)
 
-WAITING_COUNT_MAX = 500
-"""Counting stops here, so that it stays cheap: 500 means 500 or more."""
+WAITING_COUNT_MAX = 200
+"""Counting stops here, so that it stays cheap: 200 means 200 or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How much waits for a decision of the owner; each count stops at 500.
+    """How much waits for a decision of the owner; each count stops at 200.
 
     `staged_change_count` are changes that the curator proposed. `uncompared_count` memories were not compared
     with others yet, so they are in no pair; a background task and the daily cleanup compare them. The total
@@ -57,7 +57,7 @@ class ReviewPair:
 class ReviewPage:
     """A page of pairs, newest first; pass `next_before` as `before` for the next one. It is None at the end.
 
-    `uncompared_count` memories of the owner were not compared yet; counting stops at 500.
+    `uncompared_count` memories of the owner were not compared yet; counting stops at 200.
     """
 
     pairs: tuple[ReviewPair, ...]

@@ -151,13 +151,28 @@ addEventListener("keydown", event => {
   if (button) { event.stopPropagation(); rowAt = all("[data-row]").indexOf(row); button.click(); }
 }, true);
 const reviewCount = $("[data-count='review']");
+const readCount = async () => {
+  const answer = !document.hidden && await ask("#review-count", reviewCount.dataset.from);
+  if (answer) reviewCount.textContent = answer.html;
+};
+function followOwner() { // The navigation is not replaced with the page: let it lead to the owner who is shown.
+  const owner = new URLSearchParams(location.search).get("owner"), menu = $("select#owner");
+  if (!owner || !main) return;
+  const named = address => { const url = new URL(address, location); url.searchParams.set("owner", owner); return url.href; };
+  for (const link of all(".nav a")) link.href = named(link.href);
+  if (menu && all("option", menu).some(each => each.value === owner)) menu.value = owner;
+  if (!reviewCount || named(reviewCount.dataset.from) === new URL(reviewCount.dataset.from, location).href) return;
+  reviewCount.dataset.from = named(reviewCount.dataset.from);
+  readCount();
+}
 if (main) new MutationObserver(() => {
+  followOwner();
   const found = $("[data-count-of='review']", main), rows = all("[data-row]", main);
   if (found && reviewCount) reviewCount.textContent = found.textContent;
   if (rowAt >= 0) rows[Math.min(rowAt, rows.length - 1)]?.focus();
   rowAt = -1;
 }).observe(main, { childList: true });
-if (reviewCount) setInterval(async () => {
-  const answer = !document.hidden && await ask("#review-count", reviewCount.dataset.from);
-  if (answer) reviewCount.textContent = answer.html;
-}, 30_000);
+if (reviewCount) setInterval(readCount, 30_000);
+
+// Events: what happened during a pause is read when it ends.
+on("click", "[data-pause='#events']", () => { if (!("paused" in $("#events").dataset)) visit(location.href, {}, "back"); });

@@ -38,7 +38,7 @@ async def clean(visit: Visit) -> Answer:
     act = form.choice("act", ("count", "try", "try_all", "archive"), default="try")
     if act == "count":
         await visit.memory.cleanup.counts(refresh=True)
-        return Redirected(visit.url("cleanup", **dict(_filters(form))), "Counted again.")
+        return Redirected(visit.url("cleanup", **dict(_filters(form))), "Counted.")
     memory_ids = None if act == "try_all" or form.flag("all") else form.all("memory")
     if memory_ids == []:
         raise InvalidInputError("No memory is ticked. Go back, tick some memories, and try again.")

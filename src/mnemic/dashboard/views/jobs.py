@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
+from mnemic.dashboard.rendering import when
 from mnemic.dashboard.visit import Visit
 from mnemic.errors import InvalidInputError
 from mnemic.jobs.queue import REPLAY_MAX

@@ -166,6 +166,7 @@ def badge_text(waiting: Waiting) -> str:
 async def _shown(visit: Visit, *, conflict: Mapping[str, Any] | None = None) -> Shown:
     tab = visit.query.choice("tab", TABS, default="runs")
     waiting = await visit.memory.curation.waiting()
+    visit.badges[PAGE.name] = badge_text(waiting)
     context: dict[str, Any] = {
         "tab": tab,
         "tabs": TABS,

@@ -32,8 +32,8 @@ class AsyncCleanup(CallGroup):
     async def counts(self, *, refresh: bool = False, owner: str | None = None) -> Sequence[CleanupCount]:
         """Return how many memories each kind finds, with the time of counting.
 
-        Counting reads all memories of the owner, at most 100,000 of each kind, so counts are stored;
-        `refresh=True` counts again.
+        Counting reads all memories of the owner, at most 100,000 of each kind, so the daily cleanup counts,
+        and the counts are stored; `refresh=True` counts now. The result is empty if nobody has counted yet.
         """
         return await cleaning.read_counts(
             self._caller.database, self._caller.scoped(owner), refresh=check_flag("refresh", refresh)

@@ -185,7 +185,7 @@ class AsyncCuration(CallGroup):
     async def waiting(self, *, owner: str | None = None) -> Waiting:
         """Return how much waits for a decision: pairs, memories in quarantine, and proposed changes.
 
-        Each count stops at 500, so that the call stays cheap. It compares nothing.
+        Each count stops at 200, so that the call stays cheap. It compares nothing.
         """
         return await reviewing.count_waiting(self._caller.database, self._caller.scoped(owner))
 

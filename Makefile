@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser test test-slow test-postgres lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-hostile bench-queue
+.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -134,6 +134,9 @@ bench-speed: $(INSTALLED)  ## Measure how fast recall is, beside mem0, Chroma an
 
 bench-load: $(INSTALLED)  ## Measure a server under load, beside the same calls in-process
 	@$(BIN)/python -m bench.load $(ARGS)
+
+bench-dashboard: $(INSTALLED)  ## Measure the pages of the dashboard at 100,000 memories: CPU, latency, size, first paint
+	@$(BIN)/python -m bench.dashboard $(ARGS)
 
 bench-hostile: $(INSTALLED)  ## Measure what hostile clients do to the other tenants of a server
 	@$(BIN)/python -m bench.hostile $(ARGS)

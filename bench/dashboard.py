@@ -73,9 +73,10 @@ class PageResult:
 
 @dataclass(frozen=True)
 class Results:
-    """All measurements; `paints` is empty without a browser."""
+    """All measurements. `broken` are pages that failed; `paints` is empty without a browser."""
 
     pages: list[PageResult]
+    broken: list[str]
     script_bytes: int
     paints: dict[str, Paint]
 
@@ -147,13 +148,14 @@ def _measure(data_dir: Path, options: argparse.Namespace, progress: Console) -> 
             postmaster_pid = find_postmaster(data_dir)
             assert postmaster_pid is not None, "the database runs"
             meter = CpuMeter(server.pid, postmaster_pid)
-            pages = []
+            measured: dict[str, PageResult | None] = {}
             for address in _addresses(client, options.memories):
                 if options.only in address:
                     progress.print(address)
-                    pages.append(_measure_page(client, meter, address, options.requests))
+                    measured[address] = _measure_page(client, meter, address, options.requests)
             return Results(
-                [page for page in pages if page is not None],
+                [page for page in measured.values() if page is not None],
+                [address for address, page in measured.items() if page is None],
                 _script_bytes(client),
                 _paints(client, options, progress),
             )
@@ -241,6 +243,7 @@ def report_lines(results: Results) -> list[ReportLine]:
                 page.page_bytes < PAGE_MAX_BYTES,
             ),
         ]
+    lines += [ReportLine(address, "failed", "is shown", met=False) for address in results.broken]
     for address, paint in results.paints.items():
         lines.append(
             ReportLine(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bench.dashboard_page import describe_dashboard
 from bench.markdown import ResultsJson, markdown_table, optional_number, optional_share, report_table
 from bench.mind_page import describe_mind
 from bench.plots import Bar, Bars, Points, Series
@@ -268,6 +269,7 @@ SECTIONS: dict[str, Callable[[ResultsJson, Path], Iterator[str]]] = {
     "mind": describe_mind,
     "qa": describe_qa,
     "speed": describe_speed,
+    "dashboard": describe_dashboard,
 }
 
 

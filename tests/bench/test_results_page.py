@@ -151,12 +151,12 @@ def test_the_page_in_the_docs_has_all_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(PAGE.read_text("utf-8"), "utf-8")
     write_page(page, tmp_path / "no results")
-    assert page.read_text("utf-8").count(NOT_MEASURED) == 6
+    assert page.read_text("utf-8").count(NOT_MEASURED) == 7
 
 
 def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    sections = ("overview", "quality", "stores", "mind", "qa", "speed")
+    sections = ("overview", "quality", "stores", "mind", "qa", "speed", "dashboard")
     page.write_text("".join(f"<!-- {each} -->\n<!-- /{each} -->\n" for each in sections), "utf-8")
     qualities, results, sets = [quality(0.875)], speed(), [stores()]
     (tmp_path / "stores.json").write_text(

@@ -1,4 +1,4 @@
-"""`mnemic stats` and `mnemic erase`."""
+"""`mnemic stats`, `mnemic owners`, `mnemic erase` and `mnemic receipt`."""
 
 from mnemic import Memory
 from tests.cli.conftest import Run
@@ -39,3 +39,19 @@ def test_a_receipt_is_given_and_archiving_loses_nothing(mnemic: Run, memory: Mem
     erased = mnemic("erase", "--owner", "bob", "--yes", "--json").json
     assert (erased["mode"], erased["rows"]["state.memories"]) == ("erase", 1)
     assert memory.memories.list(owner="bob", statuses=None) == []
+    shown = mnemic("receipt", erased["receipt_id"], "--json").json
+    assert shown == erased
+    assert erased["receipt_id"] in mnemic("receipt", erased["receipt_id"]).out
+    assert "no receipt" in mnemic("receipt", "01a1eec9-1618-7251-932d-fa2f351d6cb3").said
+
+
+def test_owners_are_listed_with_their_counts(mnemic: Run, memory: Memory) -> None:
+    memory.retain(["One.", "Two."], owner="bob")
+    memory.retain("One.", owner="carol", conversation="c")
+    assert [each["owner"] for each in mnemic("owners", "--json").json] == ["bob", "carol"]
+    (carol,) = mnemic("owners", "--prefix", "ca", "--json").json
+    assert (carol["memory_count"], carol["conversation_count"]) == (1, 1)
+    first, _ = mnemic("owners", "--order", "memories", "--json").json
+    assert first["owner"] == "bob"
+    assert any(line.split()[:2] == ["bob", "2"] for line in mnemic("owners").out.splitlines())
+    assert "--order must be" in mnemic("owners", "--order", "size").said

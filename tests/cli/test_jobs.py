@@ -24,6 +24,12 @@ def test_jobs_are_added_listed_shown_and_cancelled(mnemic: Run) -> None:
     (cancelled,) = mnemic("jobs", "cancel", job["job_id"], "--json").json["jobs"]
     assert cancelled["state"] == "cancelled"
     assert mnemic("jobs", "dead", "--json").json["jobs"] == []
+    assert mnemic("jobs", "replay-dead", "--type", "print", "--json").json == {"replayed_count": 0}
+    assert "0 jobs wait again" in mnemic("jobs", "replay-dead").out
+    assert "--since must be" in mnemic("jobs", "replay-dead", "--since", "soon").said
+    counted = mnemic("jobs", "counts", "--json").json
+    assert {"state": "cancelled", "type": "print", "job_count": 1, "has_more": False} in counted
+    assert ["cancelled", "print", "1"] in [line.split() for line in mnemic("jobs", "counts").out.splitlines()]
 
 
 def test_what_cannot_be_done_is_said(mnemic: Run) -> None:

@@ -186,6 +186,7 @@ def test_explain_shows_where_hits_come_from_and_where_the_time_went(
     assert "c-1 (live, berlin)" in shown
     (spent,) = [line for line in shown.splitlines() if line.startswith("milliseconds: ")]
     assert "understand " in spent
+    assert "refuses below 0.25; confidence: cosine +" in shown
     assert "candidates: text 3, graph 0, vector 3, time 0" in shown
     assert "grant" not in shown
     assert "evidence" not in shown

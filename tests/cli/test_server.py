@@ -42,6 +42,15 @@ def test_a_file_of_items_goes_to_a_server(mnemic: Run, url: str, tmp_path: Path,
     assert len(memory.memories.list(limit=1000)) == 50
 
 
+def test_an_export_of_a_server_is_written_here(mnemic: Run, url: str, tmp_path: Path, memory: Memory) -> None:
+    memory.retain(["One", "Two"], owner="bob")
+    exported = mnemic("export", tmp_path / "bob.jsonl", "--owner", "bob", "--url", url, "--json")
+    assert exported.code == 0, exported.err
+    assert exported.json["rows"]["state.memories"] == 2
+    head, *lines = [json.loads(line) for line in (tmp_path / "bob.jsonl").read_text("utf-8").splitlines()]
+    assert (head["owner"], len(lines)) == ("bob", sum(exported.json["rows"].values()))
+
+
 def test_what_needs_the_database_itself_says_so(mnemic: Run, url: str, tmp_path: Path) -> None:
     for command in (["backup", tmp_path / "b"], ["import", tmp_path / "e"], ["migrate"], ["index"]):
         ended = mnemic(*command, "--url", url)

@@ -1,6 +1,7 @@
 """Retaining and recalling are the same on every transport."""
 
 import inspect
+import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -78,6 +79,19 @@ async def test_recall_refuses_when_nothing_is_close(memory: Any) -> None:
     assert not found
     forced = await memory.recall("the melting point of tungsten", refuse_below=0, techniques=["vector"])
     assert contents(forced) == [BERLIN]
+
+
+async def test_recall_says_what_its_confidence_was_compared_with(memory: Any) -> None:
+    await memory.retain([BERLIN, TEA])
+    plain = await memory.recall("Who drinks tea?")
+    assert (plain.threshold, plain.confidence_parts) == (0.25, None)
+    found = await memory.recall("Who drinks tea?", explain=True, refuse_below=0.125)
+    assert found.threshold == 0.125
+    total = sum(found.confidence_parts.values())
+    assert 1 / (1 + math.exp(-total)) == pytest.approx(found.confidence)
+    refused = await memory.recall("the melting point of tungsten", explain=True, strict=True)
+    assert (refused.refused, refused.threshold) == (True, 0.5)
+    assert refused.confidence_parts
 
 
 async def test_bare_dates_are_midnight_utc(memory: Any) -> None:

@@ -65,11 +65,16 @@ class Map:
 
     @property
     def unreached(self) -> set[str]:
-        """Views that answer GET and that no page links to."""
+        """Views that answer GET and that no page links to; a form leads to those that also answer POST."""
         return {ROOT + path for path in GET_PATHS} - {each.view for each in self.found} - self.others
 
 
-GET_PATHS = [view.path for page in PAGES for view in page.views if view.method == "GET"]
+VIEWS = [view for page in PAGES for view in page.views]
+GET_PATHS = {view.path for view in VIEWS if view.method == "GET"} - {
+    view.path
+    for view in VIEWS
+    if view.method == "POST" and view.path not in {page.views[0].path for page in PAGES}
+}
 PATTERNS = [(ROOT + view.path, compile_path(ROOT + view.path)[0]) for page in PAGES for view in page.views]
 
 

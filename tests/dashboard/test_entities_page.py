@@ -4,9 +4,12 @@ import re
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from mnemic.types.entity import Entity
+from tests.dashboard import accessibility
+from tests.dashboard.conftest import OpenContext
+from tests.dashboard.modes import check_modes
 from tests.dashboard.running import Dashboard
 
 MARKED = "<i data-injected>x</i>"
@@ -183,13 +186,18 @@ def test_the_largest_page_is_small(empty_dashboard: Dashboard) -> None:
         assert "are drawn" in answer.text
 
 
-def test_entities_in_a_browser(page: Page, dashboard: Dashboard, ada: Entity) -> None:
-    page.goto(f"{dashboard.url}/ui/entities?owner={ada.owner}")
+def test_entities_in_a_browser(open_context: OpenContext, dashboard: Dashboard, ada: Entity) -> None:
+    context = open_context(dashboard)
+    accessibility.prepare(context)
+    page = context.new_page()
+    page.goto(f"/ui/entities?owner={ada.owner}")
+    check_modes(page)
     page.get_by_label("Beginning of a name").fill("cou")
     expect(page.locator("#found .strong")).to_have_text(["Ada"])
     page.locator("#found a").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Ada")
     expect(page.locator(".nav a[aria-current]")).to_have_text("Entities")
+    check_modes(page)
     page.get_by_label("Steps", exact=True).select_option("1")
     expect(page).to_have_url(re.compile("steps=1"))
     # Tab walks through the nodes, Enter opens one.

@@ -8,7 +8,9 @@ from playwright.sync_api import Page, expect
 
 from mnemic.memory_map.reading import MAP_JOB
 from mnemic.sdk.memory import AsyncMemory
+from tests.dashboard import accessibility
 from tests.dashboard.conftest import OpenContext
+from tests.dashboard.modes import check_modes
 from tests.dashboard.running import Dashboard
 from tests.memory_map.texts import fill
 
@@ -55,7 +57,7 @@ def test_a_map_is_made_drawn_and_filtered(empty_dashboard: Dashboard) -> None:
         assert "<b>Never" not in html
         assert "zebra" not in html
         assert " style=" not in html
-        assert "37 of 37 memories are drawn" in text_of(html)
+        assert "All 37 memories of the map are drawn" in text_of(html)
         assert "Made just now" in text_of(html)
         assert linked(client.get("/ui/map?category=procedural").text) == {rule}
         found = empty_dashboard.run(alice.memories.map())
@@ -107,14 +109,17 @@ def test_a_large_map_is_a_small_page(empty_dashboard: Dashboard) -> None:
 def test_the_map_in_a_browser(empty_dashboard: Dashboard, open_context: OpenContext) -> None:
     alice = empty_dashboard.memory.scope(owner="alice")
     empty_dashboard.run(fill(alice))
-    page: Page = open_context(empty_dashboard).new_page()
+    context = open_context(empty_dashboard)
+    accessibility.prepare(context)
+    page: Page = context.new_page()
     page.goto("/ui/map?owner=alice")
     page.get_by_role("button", name="Make the map").click()
     expect(page.locator("#map-state")).to_contain_text("waiting for a worker")
     empty_dashboard.run(work(alice))
     expect(page.locator("#map-state")).to_contain_text("Made just now")
-    page.get_by_role("link", name="Show the newest").click()
+    page.get_by_role("link", name="Show the new map").click()
     expect(page.locator("a.spot")).to_have_count(36)
+    check_modes(page)
     page.locator(".list a[data-row]").first.click()
     expect(page).to_have_url(re.compile("region="))
     expect(page.get_by_role("heading", name="Memories of this region")).to_be_visible()

@@ -2,6 +2,8 @@
 
 import re
 
+from playwright.sync_api import Page, expect
+
 from tests.dashboard.running import Dashboard
 
 
@@ -45,3 +47,22 @@ def test_bad_spans_and_bound_keys_get_a_page_that_says_why(dashboard: Dashboard)
     with dashboard.client("write", owner=dashboard.owner) as bound:
         refused = bound.get("/ui/metrics")
         assert (refused.status_code, refused.headers["content-type"][:9]) == (403, "text/html")
+
+
+def test_times_and_views_are_chosen_by_links_and_stand_in_the_address(
+    page: Page, dashboard: Dashboard
+) -> None:
+    memory = dashboard.memory.scope(owner=dashboard.owner)
+    dashboard.run(memory.recall("Where does Mara live?"))
+    page.goto("/ui/metrics")
+    expect(page.locator("svg.time-plot").first).to_be_visible()
+    page.get_by_role("link", name="7 days").click()
+    expect(page).to_have_url(re.compile("span=7d"))
+    expect(page.get_by_text("All calls of the last 7 days")).to_be_visible()
+    page.get_by_role("link", name="Table").click()
+    expect(page).to_have_url(re.compile("span=7d.*view=table|view=table.*span=7d"))
+    count = dashboard.run(memory.metrics.series(hours=168)).totals["recall"].call_count
+    cells = page.locator("table").first.locator("tbody tr td:nth-child(2)")
+    assert sum(int(text) for text in cells.all_inner_texts()) == count
+    page.go_back()
+    expect(page.locator("svg.time-plot").first).to_be_visible()

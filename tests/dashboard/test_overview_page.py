@@ -1,8 +1,20 @@
 """The page Overview: counts, what wants attention, growth, newest events; keys of an owner see its own."""
 
 import re
+from pathlib import Path
 
+import psycopg
+from playwright.sync_api import Page, expect
+
+from mnemic.db.access import DATABASE_NAME
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
+from mnemic.types.key import Role
 from tests.dashboard.running import Dashboard
+
+INTERRUPTED = """
+INSERT INTO traces.audit_log (tenant_id, audit_id, process, action, target, phase, at)
+VALUES (%s, mnemic.new_id(), 'sdk', 'restore', 'x', 'intent', now() - interval '2 hours')
+"""
 
 
 def text_of(html: str) -> str:
@@ -28,19 +40,23 @@ def test_it_shows_the_counts_of_the_tenant_and_what_wants_attention(dashboard: D
 def test_it_shows_what_waits_for_the_owner_and_its_newest_events(dashboard: Dashboard) -> None:
     memory = dashboard.memory.scope(owner=dashboard.owner)
     waiting = dashboard.run(memory.curation.waiting())
-    events = dashboard.run(memory.events.list(order="newest", limit=10))
+    events = dashboard.run(dashboard.memory.events.list(order="newest", limit=10))
     with dashboard.client() as client:
         html = client.get("/ui/overview", params={"owner": dashboard.owner}).text
         if waiting.staged_change_count:
             assert f"{waiting.staged_change_count} proposed change" in text_of(html)
         for event in events:
             assert event.subject in html
-        stored = dashboard.run(memory.retain("Mara bought a kayak."))
-        part = client.get(
-            "/ui/overview", params={"owner": dashboard.owner}, headers={"X-Fragment": "#recent"}
-        )
-        assert str(stored.memory_ids[0]) in part.text
-        assert "<h1>" not in part.text
+
+
+def test_new_events_appear_while_the_page_is_open(page: Page, dashboard: Dashboard) -> None:
+    page.goto("/ui/overview")
+    expect(page.locator("[data-live-state].on")).to_be_visible()
+    memory = dashboard.memory.scope(owner=dashboard.owner)
+    stored = dashboard.run(memory.retain("Mara bought a kayak."))
+    expect(page.locator("#recent li").first).to_contain_text(str(stored.memory_ids[0]))
+    page.locator(".todo a", has_text="jobs died").click()
+    expect(page).to_have_url(re.compile("/ui/jobs.*state=dead"))
 
 
 def test_counting_now_counts_what_was_stored_since(dashboard: Dashboard) -> None:
@@ -49,13 +65,12 @@ def test_counting_now_counts_what_was_stored_since(dashboard: Dashboard) -> None
         client.get("/ui/overview")
         dashboard.run(memory.retain("Mara sold her kayak."))
         before = dashboard.run(memory.metrics.snapshots())
-        answer = client.post("/ui/overview/count")
+        answer = client.post("/ui/overview")
         assert (answer.status_code, answer.headers["location"].split("?")[0]) == (303, "/ui/overview")
         page = client.get(answer.headers["location"])
         assert "Everything was counted again." in page.text
         count = dashboard.run(memory.admin.stats()).memory_count
         assert f"Memories {count} " in text_of(page.text)
-        assert client.get("/ui/overview/count").status_code == 303
     taken = {snapshot.name: snapshot.taken_at for snapshot in dashboard.run(memory.metrics.snapshots())}
     assert all(taken[snapshot.name] > snapshot.taken_at for snapshot in before)
 
@@ -66,8 +81,23 @@ def test_a_bound_key_sees_only_what_concerns_its_owner(dashboard: Dashboard) -> 
         assert f"What concerns {dashboard.owner}." in text
         for hidden in ("Owners", "jobs died", "Memories stored per day", "Count now"):
             assert hidden not in text
-        refused = client.post("/ui/overview/count")
+        refused = client.post("/ui/overview")
         assert (refused.status_code, refused.headers["content-type"][:9]) == (403, "text/html")
+
+
+def test_a_concern_has_no_link_to_a_page_that_the_key_may_not_see(
+    dashboard: Dashboard, dashboard_folder: Path
+) -> None:
+    with EmbeddedServer.start(dashboard_folder) as place:
+        conninfo = place.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)
+        with psycopg.connect(conninfo, autocommit=True) as admin:
+            admin.execute(INTERRUPTED, [dashboard.memory.tenant.id])
+    roles: tuple[tuple[Role, int], ...] = (("read", 0), ("admin", 1))
+    for role, links in roles:
+        with dashboard.client(role) as client:
+            html = client.get("/ui/overview").text
+        assert "1 act was interrupted" in text_of(html)
+        assert html.count("outcome=unfinished") == links
 
 
 def test_an_empty_tenant_says_how_to_begin(empty_dashboard: Dashboard) -> None:

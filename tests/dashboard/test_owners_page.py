@@ -6,9 +6,10 @@ from pathlib import Path
 from urllib.parse import quote
 from uuid import uuid4
 
+from mnemic.types.key import Role
 from tests.dashboard.running import Dashboard
 
-ROLES = (("read", None), ("write", None), ("write", "alice"))
+ROLES: tuple[tuple[Role, str | None], ...] = (("read", None), ("write", None), ("write", "alice"))
 
 
 def retain(dashboard: Dashboard, owner: str, *contents: str) -> None:

@@ -1,6 +1,7 @@
 """Dead jobs that match are replayed together; jobs are counted by state and type; errors stay readable."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -60,9 +61,16 @@ async def test_dead_jobs_that_match_are_replayed_and_no_others(
 
 async def test_bad_filters_are_refused_and_change_nothing(memory: AsyncMemory, admin: AppConnection) -> None:
     finish(admin, memory, 1)
-    for wrong in ({"limit": 0}, {"limit": 10_001}, {"type": "No type"}, {"owner": ""}, {"since": "soon"}):
+    wrongs: list[dict[str, Any]] = [
+        {"limit": 0},
+        {"limit": 10_001},
+        {"type": "No type"},
+        {"owner": ""},
+        {"since": "soon"},
+    ]
+    for wrong in wrongs:
         with pytest.raises(InvalidInputError):
-            await memory.jobs.replay_dead(**wrong)  # type: ignore[arg-type]
+            await memory.jobs.replay_dead(**wrong)
     assert len(await memory.jobs.dead()) == 1
 
 

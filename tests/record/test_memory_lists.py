@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -78,7 +79,7 @@ async def test_frequent_words_are_found_in_the_order_of_the_list(
 
 async def test_ids_are_looked_up_in_one_call(filled: AsyncMemory) -> None:
     every = await filled.memories.list()
-    wanted = [every[4].memory_id, str(every[1].memory_id)]
+    wanted: list[UUID | str] = [every[4].memory_id, str(every[1].memory_id)]
     assert await filled.memories.list(ids=wanted) == [every[1], every[4]]
     assert await filled.memories.list(ids=wanted, q="no such word") == []
 

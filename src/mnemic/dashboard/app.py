@@ -83,7 +83,7 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
 
 
 async def _read_badges(visit: Visit) -> None:
-    """Read the texts of the navigation, which only a whole page has."""
+    """Read the texts of the navigation, which only a whole page has, unless the view has read them."""
     if visit.fragment or not visit.owner:
         return
     for page in PAGES:

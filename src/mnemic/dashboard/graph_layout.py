@@ -91,13 +91,13 @@ def _fitted(points: Points, low: Points, high: Points) -> Points:
 
 
 def push_apart(points: Points, sizes: Points, low: Points, high: Points) -> Points:
-    """The points, moved along the shorter way until hardly a label covers another."""
+    """The points within the box, moved along the shorter way until hardly a label covers another."""
     count = len(points)
     wide, tall = ((side[:, None] + side[None, :]) / 2 + LABEL_GAP for side in sizes.T.astype(np.float32))
     np.fill_diagonal(wide, -1)
     # Nodes at the same place move in different directions: a node away from those that come after it.
     order = np.arange(count, dtype=np.float32) * np.float32(1e-4)
-    x, y = points.T.astype(np.float32) + order
+    x, y = np.clip(points, low, high).T.astype(np.float32) + order
     for _ in range(PUSH_ROUNDS):
         across, down = x[:, None] - x[None, :], y[:, None] - y[None, :]
         over_x, over_y = wide - np.abs(across), tall - np.abs(down)

@@ -71,17 +71,22 @@ def draw_map(found: MemoryMap, region: int | None) -> MapDrawing:
     return MapDrawing(
         linked=[DrawnPoint(point, x, y, COLOURS[point.category]) for point, (x, y) in drawn[:LINKED_MAX]],
         dots={colour: "".join(parts) for colour, parts in sorted(dots.items())},
-        regions=_names([each for each in found.regions if each.words]) if region is None else [],
+        regions=_names([each for each in found.regions if each.words], drawn) if region is None else [],
     )
 
 
-def _names(regions: Sequence[MapRegion]) -> list[DrawnRegion]:
-    """The names of the regions, beside each other."""
+def _names(
+    regions: Sequence[MapRegion], drawn: Sequence[tuple[MapPoint, Sequence[int]]]
+) -> list[DrawnRegion]:
+    """The names of the regions, each above most of its points, beside each other."""
     if not regions:
         return []
     texts = [", ".join(each.words) for each in regions]
-    places = np.array([(each.x, each.y) for each in regions])
-    points = np.array(_scaled(places, WHOLE), np.float32)
+    heights: dict[int, list[int]] = {}
+    for point, (_, y) in drawn:
+        heights.setdefault(point.region, []).append(y)
+    points = np.array(_scaled(np.array([(each.x, each.y) for each in regions]), WHOLE), np.float32)
+    points[:, 1] -= [LABEL_HEIGHT + float(np.std(heights.get(each.region, [0]))) for each in regions]
     sizes = np.array([(len(text) * CHARACTER_WIDTH, LABEL_HEIGHT) for text in texts], np.float32)
     free = np.array([sizes[:, 0].max() / 2, LABEL_HEIGHT], np.float32)
     placed = push_apart(points, sizes, free, np.array([WIDTH, HEIGHT], np.float32) - free)

@@ -18,8 +18,8 @@ from mnemic.types.entity import ENTITY_ORDERS, Entity, EntityCounts, EntityTotal
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope, check_name
 
-# Entities that are compared for an order without an index; each takes some 8 µs.
-ENTITIES_RANKED_MAX = 3_000
+# Entities that are compared for an order without an index; each takes some 10 µs.
+ENTITIES_RANKED_MAX = 2_000
 # Entities that are counted.
 ENTITIES_COUNTED_MAX = 10_000
 # Mentions, facts or relations of one entity that are counted.

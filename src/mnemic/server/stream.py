@@ -15,12 +15,12 @@ States of a stream: *open* → (client disconnected, key ended, server stops, cl
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
 from pydantic import TypeAdapter
@@ -192,7 +192,8 @@ class EventStream(Response):
             ends = [self._send_events(send), _disconnected(receive), self._streams.stopping.wait()]
             tasks = [asyncio.ensure_future(each) for each in ends]
             try:
-                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                _log_failures(done)
             finally:
                 await cancel_and_wait(*tasks)
         with suppress(OSError):
@@ -226,6 +227,14 @@ class EventStream(Response):
     def _encode(self, event: Event) -> bytes:
         self._position.sent(event.position)
         return self._encode_event(event)
+
+
+def _log_failures(done: Iterable[asyncio.Future[Any]]) -> None:
+    """Log what ended a stream unexpectedly; clients that disconnect are expected, and see nothing of it."""
+    for task in done:
+        error = task.exception()
+        if error is not None and not isinstance(error, OSError):
+            logger.error("event stream failed", exc_info=error)
 
 
 async def _with_pauses(events: AsyncIterator[Event], pause_s: float) -> AsyncGenerator[Event | None, None]:

@@ -394,6 +394,13 @@ SEARCHES = (
     f"'somebody', ARRAY['secret'], NULL, 1, NULL, {ANY_MEMORY}, NULL, {{as_of}}, 100)",
     f"SELECT memory_id FROM mnemic.filtered_candidates('somebody', {ANY_MEMORY}, 100) AS memory_id",
     f"SELECT unnest(mnemic.memories_in_window('somebody', {ANY_TIME}, 100)) AS memory_id",
+    # By words, and all memories in the order of a list.
+    "SELECT memory_id FROM mnemic.list_memories('somebody', ROW(NULL, 'secret', NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, NULL, NULL, NULL, NULL, false, true, {as_of})::mnemic.memory_filter, 'newest', NULL, 100)"
+    " AS memory_id",
+    "SELECT memory_id FROM mnemic.list_memories('somebody', ROW(NULL, NULL, NULL, NULL, NULL, NULL, NULL,"
+    " NULL, NULL, NULL, NULL, NULL, NULL, false, true, {as_of})::mnemic.memory_filter, 'oldest', NULL, 100)"
+    " AS memory_id",
     "SELECT memory_id FROM mnemic.granted_memories("
     f"mnemic.current_tenant(), 'somebody', {ANY_MEMORY}, {ANY_MEMORY}, {{as_of}})",
 )

@@ -173,3 +173,6 @@ if (main) new MutationObserver(() => {
   rowAt = -1;
 }).observe(main, { childList: true });
 if (reviewCount) setInterval(readCount, 30_000);
+
+// Events: what happened during a pause is read when it ends.
+on("click", "[data-pause='#events']", () => { if (!("paused" in $("#events").dataset)) visit(location.href, {}, "back"); });

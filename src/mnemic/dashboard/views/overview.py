@@ -13,11 +13,11 @@ from mnemic.dashboard import time_charts
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.rendering import percent
 from mnemic.dashboard.time_charts import Row
+from mnemic.dashboard.views import review
 from mnemic.dashboard.visit import Visit
 from mnemic.types.attention import COUNT_MAX, Concern, ConcernKind
-from mnemic.types.event import Event
 from mnemic.types.overview import Snapshot
-from mnemic.types.review import WAITING_COUNT_MAX, Waiting
+from mnemic.types.review import WAITING_COUNT_MAX
 from mnemic.types.series import GrowthDay
 
 EVENTS_SHOWN = 10
@@ -89,6 +89,14 @@ CONCERNS: Mapping[ConcernKind, Wording] = {
         "jobs",
     ),
 }
+CALLS = {
+    "audit": "audit.operations",
+    "cleanup": "cleanup.list",
+    "jobs": "jobs.list",
+    "metrics": "metrics.series",
+    "review": "curation.list",
+}
+"""The calls that decide who may see the pages."""
 WAITING: Mapping[str, Wording] = {
     "near_duplicate_count": Wording(
         "near duplicate waits",
@@ -114,28 +122,22 @@ WAITING: Mapping[str, Wording] = {
 
 
 async def show(visit: Visit) -> Answer:
-    """Show everything that the key may see, or only the newest events."""
-    fragments = {"#recent": "fragments/_recent.html"}
-    if visit.fragment in fragments:
-        return Shown("overview.html", {"recent": await _recent(visit)}, fragments)
+    """Show everything that the key may see."""
     is_tenant = visit.may("metrics.snapshots")
     recent, waiting, numbers = await asyncio.gather(
-        _recent(visit), _waiting(visit), _tenant_numbers(visit) if is_tenant else _nothing()
+        visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN),
+        _waiting(visit),
+        _tenant_numbers(visit) if is_tenant else _nothing(),
     )
     context = {"is_tenant": is_tenant, "recent": recent, **numbers}
     context["notices"] = [*(_notice(visit, each) for each in numbers.get("concerns", ())), *waiting]
-    return Shown("overview.html", context, fragments)
+    return Shown("overview.html", context)
 
 
 async def count(visit: Visit) -> Answer:
     """Count everything now."""
     await visit.memory.metrics.snapshots(refresh=True)
     return Redirected(visit.url("overview"), notice="Everything was counted again.")
-
-
-async def count_address(visit: Visit) -> Answer:
-    """The address of the form, opened by hand."""
-    return Redirected(visit.url("overview"))
 
 
 async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
@@ -184,7 +186,8 @@ async def _waiting(visit: Visit) -> list[Notice]:
     """What waits for a decision about the memories of the owner."""
     if not visit.owner:
         return []
-    waiting: Waiting = await visit.memory.curation.waiting()
+    waiting = await visit.memory.curation.waiting()
+    visit.badges[review.PAGE.name] = review.badge_text(waiting)
     counts = {name: getattr(waiting, name) for name in WAITING}
     return [
         _counted(visit, WAITING[name], count, WAITING_COUNT_MAX, about=f" for {visit.owner}")
@@ -200,13 +203,8 @@ def _counted(visit: Visit, wording: Wording, count: int, most: int, *, about: st
 
 
 def _url(visit: Visit, wording: Wording) -> str:
-    return visit.url(wording.page, **wording.fields)
-
-
-async def _recent(visit: Visit) -> Sequence[Event]:
-    if not visit.owner:
-        return []
-    return await visit.memory.events.list(order="newest", limit=EVENTS_SHOWN)
+    """The address of the page that deals with it; "" if the key may not see that page."""
+    return visit.url(wording.page, **wording.fields) if visit.may(CALLS[wording.page]) else ""
 
 
 async def _nothing() -> dict[str, Any]:
@@ -221,7 +219,6 @@ PAGE = Page(
     key="o",
     views=(
         View("GET", "/overview", show, call="events.list"),
-        View("POST", "/overview/count", count, call="metrics.snapshots"),
-        View("GET", "/overview/count", count_address, call="events.list"),
+        View("POST", "/overview", count, call="metrics.snapshots"),
     ),
 )

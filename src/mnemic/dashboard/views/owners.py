@@ -8,8 +8,7 @@ from typing import cast
 from mnemic.dashboard.fields import Fields
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.visit import Visit
-from mnemic.errors import InvalidInputError
-from mnemic.server.browser_sessions import check_own_visit
+from mnemic.errors import ForbiddenError, InvalidInputError
 from mnemic.server.exports import send_export
 from mnemic.types.owner_counts import OWNER_ORDERS, OwnerOrder
 from mnemic.types.receipt import ErasureMode
@@ -17,6 +16,8 @@ from mnemic.types.receipt import ErasureMode
 LISTED_MAX = 50
 RECEIPTS_SHOWN = 5
 MODES = ("erase", "archive")
+OWN_SITES = ("same-origin", "none")
+"""What `Sec-Fetch-Site` says of links on our own pages, and of addresses that the visitor typed."""
 
 
 async def show(visit: Visit) -> Answer:
@@ -50,7 +51,8 @@ async def count(visit: Visit) -> Answer:
 
 async def export(visit: Visit) -> Answer:
     """Send an owner's export as a file."""
-    check_own_visit(visit.request)
+    if visit.request.headers.get("sec-fetch-site", "none") not in OWN_SITES:
+        raise ForbiddenError("An export is asked for on the page Owners, not by another site.")
     name = _name(visit.query, "of")
     if not name:
         raise InvalidInputError("of is missing: the owner to export.")

@@ -108,8 +108,8 @@ class AsyncEntities(CallGroup):
 
         `prefix` is the beginning of a name or alias. `order` is `newest`, `salience` (the most salient
         first), `mentions` (the most mentioned first) or `name`. With `with_counts`, each entity has the
-        number of its mentions, facts and relations. An order by salience or mentions compares 3,000 entities,
-        those that were stored as the most salient; a list by prefix the first 3,000 by name.
+        number of its mentions, facts and relations. An order by salience or mentions compares 2,000 entities,
+        those that were stored as the most salient; a list by prefix the first 2,000 by name.
         """
         return await entity_lists.list_entities(
             self._caller.database,

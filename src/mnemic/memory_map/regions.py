@@ -1,6 +1,6 @@
 """Regions of a map: clusters of its points, described by words that are frequent inside and rare outside.
 
-No model and no list of stop words is needed: a word that is frequent everywhere describes nothing. Everything
+No model is needed: a word that is frequent everywhere describes nothing, nor does a function word. Everything
 is the same for the same points and texts.
 """
 
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mnemic.memory_map.projection import Points
+from mnemic.text_analysis.languages import is_function_word
 from mnemic.text_analysis.name_matching import split_words
 
 REGIONS_MAX = 12
@@ -100,7 +101,9 @@ def _words_of(text: str) -> set[str]:
     return {
         word
         for word in words
-        if WORD_MIN_CHARACTERS <= len(word) <= WORD_MAX_CHARACTERS and not word.isnumeric()
+        if WORD_MIN_CHARACTERS <= len(word) <= WORD_MAX_CHARACTERS
+        and not word.isnumeric()
+        and not is_function_word(word)
     }
 
 

@@ -15,7 +15,7 @@ States of a stream: *open* → (client disconnected, key ended, server stops, cl
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -229,7 +229,7 @@ class EventStream(Response):
         return self._encode_event(event)
 
 
-def _log_failures(done: set[asyncio.Future[Any]]) -> None:
+def _log_failures(done: Iterable[asyncio.Future[Any]]) -> None:
     """Log what ended a stream unexpectedly; clients that disconnect are expected, and see nothing of it."""
     for task in done:
         error = task.exception()

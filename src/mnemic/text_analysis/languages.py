@@ -126,6 +126,11 @@ def _by_script(words: list[str]) -> Language | None:
     return None
 
 
+def is_function_word(word: str) -> bool:
+    """Whether a word, in small letters, is one that says nothing by itself, in a language that is known."""
+    return word in _languages_of()
+
+
 @cache
 def _languages_of() -> dict[str, tuple[Language, ...]]:
     """For each function word the languages that have it."""

@@ -62,7 +62,7 @@ def _merge(
     """The words of regions and the region of each point, where clusters of the same words are one region."""
     kept: dict[object, int] = {}
     # Clusters without words are not the same because of that.
-    keys = [frozenset(each) or cluster for cluster, each in enumerate(words)]
+    keys: list[object] = [frozenset(each) or cluster for cluster, each in enumerate(words)]
     new = np.array([kept.setdefault(key, len(kept)) for key in keys], dtype=np.intp)
     first = [keys.index(key) for key in kept]
     return [words[cluster] for cluster in first], new[region_of]

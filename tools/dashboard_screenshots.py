@@ -45,17 +45,13 @@ class Picture:
 
 PICTURES_MADE = (
     Picture("overview", "overview?owner=mara"),
-    Picture("memories", "memories?owner=mara"),
     Picture("memory", "memories?owner=mara&q=shoe", click="a[data-row]"),
     Picture("recall", "recall?owner=mara&q=Where+does+Mara+live%3F"),
     Picture("recall-dark", "recall?owner=mara&q=Where+does+Mara+live%3F", "dark"),
     Picture("recall-phone", "recall?owner=mara&q=Where+does+Mara+live%3F", size="phone"),
     Picture("entities", "entities?owner=mara"),
-    Picture("entities-dark", "entities?owner=mara", "dark"),
     Picture("map", "map?owner=mara"),
     Picture("review", "review?owner=mara"),
-    Picture("review-phone", "review?owner=mara", size="phone"),
-    Picture("jobs", "jobs"),
     Picture("metrics-dark", "metrics", "dark"),
 )
 

@@ -22,6 +22,14 @@ from mnemic.cli.story.telling import tell
 MARKED = "data-injected"
 
 
+# What pages show; texts of other kinds are stored, too.
+KINDS = (
+    "owner", "turn", "answer", "speaker", "conversation", "content", "tag", "guess", "anchored", "category",
+    "entity", "attribute", "fact", "alias", "relation", "changed fact", "goal", "document", "chunk",
+    "payload", "error", "reason", "metadata", "value", "channel", "key", "schedule",
+)  # fmt: skip
+
+
 def hostile(kind: str) -> str:
     """A text that leaves attributes, elements and templates behind, and runs a script if it gets a chance."""
     return (

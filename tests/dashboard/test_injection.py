@@ -6,7 +6,7 @@ from urllib.parse import urlencode, urlsplit
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from mnemic.dashboard.visit import FRAGMENT_HEADER, MAIN
 from tests.dashboard import hostile
@@ -26,7 +26,10 @@ LEFT_BEHIND = f"""() => ({{
 }})"""
 CLEAN = {"ran": False, "elements": 0, "links": []}
 # The payload of a place, as a browser shows it, and what a template would make of it.
-SHOWN = re.compile(r"x-[a-z ]+(?=&#39;|')")
+SHOWN = re.compile(r"x-[a-z ]+(?=&#39;|'|\\u0027)")
+# So that every memory of the place is visited.
+VISITED_PER_SHAPE = 30
+MUST_BE_SHOWN = {f"x-{kind}" for kind in hostile.KINDS}
 UNESCAPED = (f"<i {hostile.MARKED}", "<script>injected", "<img src=x", "<svg/onload")
 
 
@@ -41,7 +44,7 @@ def attacked(served: RunningServer, dashboard_folder: Path) -> Dashboard:
 @pytest.fixture(scope="module")
 def explored(attacked: Dashboard) -> Map:
     with attacked.client() as client:
-        return explore(client)
+        return explore(client, per_shape=VISITED_PER_SHAPE)
 
 
 def test_every_text_is_escaped_on_every_page_and_in_every_part(
@@ -60,7 +63,7 @@ def test_every_text_is_escaped_on_every_page_and_in_every_part(
                     assert [attack for attack in UNESCAPED if attack in html] == []
                     assert "49&lt;svg" not in html, "a template ran in stored text"
     # If a page does not show what is stored, this test proves nothing about it.
-    assert {"x-owner"} <= shown
+    assert " ".join(sorted(MUST_BE_SHOWN - shown)) == ""
 
 
 def test_no_page_runs_a_script_that_was_stored(
@@ -111,3 +114,15 @@ def test_paths_that_do_not_exist_are_escaped(attacked: Dashboard, explored: Map)
             answer = client.get(path + "%3Ci%20data-injected%3E%3Cscript%3Einjected()%3C%2Fscript%3E")
             assert answer.status_code in (400, 404, 422), path
             assert [attack for attack in UNESCAPED if attack in answer.text] == []
+
+
+def test_events_run_no_script_when_they_arrive(attacked: Dashboard, open_context: OpenContext) -> None:
+    context = open_context(attacked)
+    context.add_init_script(LISTEN)
+    page = context.new_page()
+    page.goto(f"/ui/events?{urlencode({'owner': hostile.OWNER})}")
+    expect(page.locator("[data-live-state].on")).to_be_visible()
+    owner = attacked.memory.scope(owner=hostile.OWNER)
+    attacked.run(owner.entities.upsert(hostile.short("live"), hostile.hostile("live")))
+    expect(page.locator("[data-live]")).to_contain_text("x-live")
+    assert page.evaluate(LEFT_BEHIND) == CLEAN

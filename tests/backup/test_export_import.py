@@ -91,8 +91,8 @@ async def test_everything_comes_back_elsewhere(
     assert held(tmp_path / "two") == held(tmp_path / "one")
     after = stored(rows, elsewhere)
     unlike = {name for name in before if name.startswith(("traces.", "vectors.", "queue."))}
-    # Beside alice's rows, `fill` makes a group, and a grant of another owner to it.
-    unlike |= {"state.groups", "state.grants", MEMBERS}
+    # Beside alice's rows, `fill` makes a group, a grant of another owner to it, and a key for all owners.
+    unlike |= {"state.groups", "state.grants", "state.api_keys", MEMBERS}
     assert {name: count for name, count in after.items() if name in before and name not in unlike} == {
         name: count for name, count in before.items() if name not in unlike
     }

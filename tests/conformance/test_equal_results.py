@@ -20,9 +20,12 @@ READ_WITHOUT_ARGUMENTS = [
     for route in SURFACE
     if route.method == "GET"
     and not route.is_stream
+    and not route.returns_file
     and not any(parameter.is_required for parameter in find_call(route, AsyncMemory).parameters)
 ]
-VOLATILE = frozenset({"log.list", "metrics.overview", "metrics.series", "metrics.growth", "metrics.summary"})
+VOLATILE = frozenset(
+    {"admin.stats", "log.list", "metrics.growth", "metrics.overview", "metrics.series", "metrics.summary"}
+)
 """Results that change with every call, or depend on the time or the process."""
 
 

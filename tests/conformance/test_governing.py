@@ -2,6 +2,7 @@
 
 import json
 from contextlib import aclosing
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from uuid import uuid4
 import pytest
 
 from mnemic.errors import ConflictError, ForbiddenError, InvalidInputError, NotFoundError
+from mnemic.types.attention import Concern
 from mnemic.types.event import Event
 from mnemic.types.job import Job, JobCount
 from mnemic.types.key import ApiKey, NewApiKey
 from mnemic.types.owner_counts import OwnerCounts
 from mnemic.types.receipt import ErasureReceipt
 from mnemic.types.schedule import Schedule
+from mnemic.types.series import GrowthDay, Series
 from mnemic.types.share import Grant, Group
 from mnemic.types.spend import ModelPrice, SpendCaps
 from mnemic.types.stats import TenantStats
@@ -237,3 +240,23 @@ async def test_caps_and_prices_of_language_models(tenant_memory: Any, owner: str
     assert await tenant_memory.spend.set_cap(None, period="total") == before
     with pytest.raises(InvalidInputError, match="usd must be an int"):
         await tenant_memory.spend.set_cap("-1")
+
+
+async def test_series_growth_and_attention_have_the_same_types_on_every_transport(
+    tenant_memory: Any, owner: str
+) -> None:
+    await tenant_memory.retain("Alice moved to Berlin.", owner=owner)
+    await tenant_memory.recall("Berlin", owner=owner)
+    series = await tenant_memory.metrics.series(hours=2)
+    assert isinstance(series, Series)
+    assert (series.step, len(series.points), len(series.confidences)) == ("hour", 2, 20)
+    assert series.totals["retain"].memory_count >= 1
+    assert (series.totals["recall"].p50_ms or 0) > 0
+    assert isinstance(series.points[0].usd, Decimal)
+    assert series.points[-1].at + timedelta(hours=1) == series.until
+    growth = await tenant_memory.metrics.growth(days=2)
+    assert isinstance(growth[-1], GrowthDay)
+    assert growth[-1].stored_count >= 1
+    assert all(isinstance(concern, Concern) for concern in await tenant_memory.metrics.attention())
+    with pytest.raises(InvalidInputError, match="not both"):
+        await tenant_memory.metrics.series(hours=2, since="2026-01-01")

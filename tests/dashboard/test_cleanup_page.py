@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.dashboard.running import Dashboard
-from tests.dashboard.waiting_things import expired, fresh_owner, send, state, text_of, undo
+from tests.dashboard.waiting_things import SOON, expired, fresh_owner, send, state, text_of, undo
 
 KINDS = ("stale", "expired", "never_recalled", "dead_links")
 
@@ -77,6 +77,17 @@ def test_all_are_archived_in_one_run_and_counted_again(client: httpx.Client, das
     assert (changeset.purpose, changeset.change_counts) == ("cleanup", {"applied": 3})
     undo(client, shown)
     assert [each[0] for each in state(dashboard, own, *ids)] == ["active"] * 3
+
+
+def test_pages_stay_small_with_many_long_memories(client: httpx.Client, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    texts = [f"{number} <b>{'long & wide ' * 150}" for number in range(60)]
+    dashboard.run(own.retain(texts, expires_at=SOON))
+    page = opened(client, own.owner, kind="expired")
+    assert "after=" in page
+    dry = tried(client, own.owner, {"kind": "expired", "act": "try_all"})
+    assert len(dry) < 60_000
+    assert "And 20 more of the same kind." in text_of(dry)
 
 
 def test_memories_that_were_used_meanwhile_are_left_out_and_said(

@@ -102,7 +102,7 @@ def test_a_large_map_is_a_small_page(empty_dashboard: Dashboard) -> None:
     empty_dashboard.run(work(alice))
     with empty_dashboard.client("read", owner="alice") as client:
         answer = client.get("/ui/map")
-        assert "1,200 of 1,800 memories are drawn" in text_of(answer.text)
+        assert "1,000 of 1,800 memories are drawn" in text_of(answer.text)
         assert len(answer.content) < PAGE_MAX_BYTES
 
 

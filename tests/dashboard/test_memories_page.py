@@ -16,6 +16,7 @@ from tests.dashboard.running import Dashboard
 from tests.dashboard.waiting_things import fresh_owner, text_of
 
 PAGE_MAX_BYTES = 60_000
+TEA = "Ann likes tea & <b>cake</b>."
 ACTS = ("edit", "anchor", "forget", "restore", "revert", "supersede", "tag", "untag")
 
 
@@ -71,20 +72,29 @@ def test_the_list_is_searched_filtered_and_counted(
     client: httpx.Client, dashboard: Dashboard, own: AsyncMemory, subtests: pytest.Subtests
 ) -> None:
     stored(dashboard, own, "Ann moved to Berlin.", tags=["home"])
-    stored(dashboard, own, "Ann likes tea & <b>cake</b>.", category="preference", tags=["food"])
+    stored(dashboard, own, TEA, category="preference", tags=["food"])
     turn = {"role": "user", "name": "Bo", "content": "I play the cello in Berlin."}
     dashboard.run(own.retain([turn], conversation="a talk"))
     cases: list[tuple[dict[str, Any], list[str]]] = [
-        ({}, ["I play the cello in Berlin.", "Ann likes tea & <b>cake</b>.", "Ann moved to Berlin."]),
+        ({}, ["I play the cello in Berlin.", TEA, "Ann moved to Berlin."]),
         ({"order": "oldest", "q": "Berlin"}, ["Ann moved to Berlin.", "I play the cello in Berlin."]),
         ({"q": "moving"}, ["Ann moved to Berlin."]),
         ({"q": "cel"}, ["I play the cello in Berlin."]),
-        ({"category": "preference"}, ["Ann likes tea & <b>cake</b>."]),
+        ({"category": "preference"}, [TEA]),
         ({"tag": "home"}, ["Ann moved to Berlin."]),
         ({"speaker": "name:Bo"}, ["I play the cello in Berlin."]),
         ({"speaker": "role:user", "source": "user_provided"}, ["I play the cello in Berlin."]),
         ({"conversation": "a talk"}, ["I play the cello in Berlin."]),
         ({"as_of": "2020-01-01"}, []),
+        (
+            {
+                "min_confidence": "0.5",
+                "never_recalled": "yes",
+                "category": "preference",
+                "since": "2020-01-01",
+            },
+            [TEA],
+        ),
         ({"status": "archived"}, []),
     ]
     for fields, expected in cases:
@@ -213,6 +223,8 @@ def test_bad_addresses_and_fields_are_pages_that_say_so(
         ("memories", {"speaker": "Alice"}, 422, "name:Alice"),
         ("memories", {"as_of": "never"}, 422, "as_of"),
         ("memories", {"q": "x" * 500}, 422, "400"),
+        ("memories", {"min_confidence": "much"}, 422, "min_confidence"),
+        ("memories", {"order": "salience", "as_of": "2026-01-01"}, 422, "salience"),
         ("memories", {"tag": "x" * 500}, 422, "tag"),
     ]
     for path, fields, status, said in gets:

@@ -176,6 +176,15 @@ def test_all_changes_are_decided_at_once_and_one_undone_from_the_history(
     assert "3 rejected" in text_of(send(client, "/ui/review", other.owner, {"form": "changes", **fields}))
 
 
+def test_pages_stay_small_with_many_long_memories(client: httpx.Client, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    for number in range(12):
+        near_duplicates(dashboard, own, f"Person {number} {'of a long & wide name' * 40}")
+    assert "before=" in opened(client, own.owner, tab="duplicates")
+    proposals(dashboard, own, tuple(f"Person {number} {'long & wide ' * 30}" for number in range(25)))
+    assert "after=" in opened(client, own.owner)
+
+
 def test_the_curator_looks_for_changes_when_asked(client: httpx.Client, dashboard: Dashboard) -> None:
     own = fresh_owner(dashboard)
     shown = send(client, "/ui/review", own.owner, {"form": "propose"})

@@ -53,8 +53,19 @@ def test_regions_have_the_words_that_only_they_have() -> None:
         assert region_of[region.nearest] == region.region
 
 
+def test_clusters_of_the_same_words_are_one_region() -> None:
+    spots = np.array([[-0.9, -0.9], [-0.9, 0.9], [0.9, 0.0]])
+    points = np.concatenate([spot + RANDOM.normal(scale=0.02, size=(40, 2)) for spot in spots])
+    texts = ["green tea"] * 80 + ["old chess"] * 40
+    regions, region_of = find_regions(points, texts)
+    assert sorted(tuple(region.words) for region in regions) == [("chess", "old"), ("green", "tea")]
+    assert sorted(np.bincount(region_of)) == [40, 80]
+    for region in regions:
+        assert region_of[region.nearest] == region.region
+
+
 def test_there_are_never_more_regions_than_allowed() -> None:
     points = RANDOM.uniform(-1, 1, size=(3_000, 2))
     regions, region_of = find_regions(points, ["word"] * 3_000)
-    assert len(regions) == REGIONS_MAX
+    assert len(regions) == REGIONS_MAX, "clusters without words are not merged"
     assert np.bincount(region_of).min() > 0

@@ -105,6 +105,11 @@ async def test_orders_are_what_they_say(filled: AsyncMemory) -> None:
     assert (await filled.memories.list(order="salience"))[0].memory_id == useful
 
 
+async def test_the_order_of_salience_is_that_of_today(filled: AsyncMemory) -> None:
+    with pytest.raises(InvalidInputError, match="salience"):
+        await filled.memories.list(order="salience", as_of=datetime.now(UTC))
+
+
 async def test_memories_that_were_never_recalled(filled: AsyncMemory) -> None:
     found = await filled.recall("Tea with Alice", limit=1)
     await core_of(filled).write_recalled_counts()
@@ -126,6 +131,10 @@ async def test_a_list_as_of_a_time_shows_what_was_known_then(filled: AsyncMemory
     known = await filled.memories.list(as_of=moment)
     assert [each.content for each in known if each.content in ("Later.", "Coffee with Alice.")] == []
     assert len(known) == 6
+    assert await filled.memories.list(as_of=moment, limit=2, before=known[1].memory_id) == known[2:4]
+    assert [each.memory_id for each in await filled.memories.list(as_of=moment, order="oldest")] == [
+        each.memory_id for each in reversed(known)
+    ]
     assert await filled.memories.count(as_of=moment) == MemoryCount(6, True)
     assert (await filled.memories.facets(as_of=moment)).tags[0] == FacetValue("home", 2)
     assert await filled.memories.list(as_of="2001-01-01") == []

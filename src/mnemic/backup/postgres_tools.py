@@ -70,9 +70,13 @@ async def _read(process: asyncio.subprocess.Process, program: str, errors: IO[by
 
 
 def _failure(program: str, errors: IO[bytes]) -> DatabaseError:
+    # The first line has the reason, and the statement after it can be longer than the limit.
+    errors.seek(0)
+    start = errors.read(_STDERR_MAX_BYTES).decode(errors="replace")
     errors.seek(max(0, os.fstat(errors.fileno()).st_size - _STDERR_MAX_BYTES))
     text = errors.read().decode(errors="replace").strip()
-    if program == "pg_dump" and ("permission denied" in text or "row-level security" in text):
+    is_denied = any(reason in start + text for reason in ("permission denied", "row-level security"))
+    if program == "pg_dump" and is_denied:
         text += (
             "\nA backup reads all tenants: take it with the URL of a superuser, or of a role that has "
             "BYPASSRLS and is a member of pg_read_all_data."

@@ -44,13 +44,28 @@ class Region:
 def find_regions(points: Points, texts: Sequence[str]) -> tuple[list[Region], npt.NDArray[np.intp]]:
     """The regions, and the region of each point."""
     middles, region_of = _clusters(points)
-    words = _describe([_words_of(text) for text in texts], region_of, len(middles))
+    words, region_of = _merge(
+        _describe([_words_of(text) for text in texts], region_of, len(middles)), region_of
+    )
     regions = []
-    for region, middle in enumerate(middles):
+    for region, described in enumerate(words):
         inside = np.flatnonzero(region_of == region)
+        middle = points[inside].mean(axis=0)
         nearest = int(inside[np.square(points[inside] - middle).sum(axis=1).argmin()])
-        regions.append(Region(region, float(middle[0]), float(middle[1]), nearest, words[region]))
+        regions.append(Region(region, float(middle[0]), float(middle[1]), nearest, described))
     return regions, region_of
+
+
+def _merge(
+    words: Sequence[list[str]], region_of: npt.NDArray[np.intp]
+) -> tuple[list[list[str]], npt.NDArray[np.intp]]:
+    """The words of regions and the region of each point, where clusters of the same words are one region."""
+    kept: dict[object, int] = {}
+    # Clusters without words are not the same because of that.
+    keys: list[object] = [frozenset(each) or cluster for cluster, each in enumerate(words)]
+    new = np.array([kept.setdefault(key, len(kept)) for key in keys], dtype=np.intp)
+    first = [keys.index(key) for key in kept]
+    return [words[cluster] for cluster in first], new[region_of]
 
 
 def _clusters(points: Points) -> tuple[Points, npt.NDArray[np.intp]]:

@@ -5,7 +5,7 @@ Every call is bounded: a page by its limit, a count by `COUNTED_MAX`, facets by 
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -137,7 +137,7 @@ async def list_memories(
     }
     async with database.transaction() as transaction:
         if order == "salience":
-            return await _most_salient(transaction, wanted, parameters)
+            return await _most_salient(transaction, scope, wanted, parameters)
         return await _records(transaction, wanted, parameters)
 
 
@@ -186,16 +186,20 @@ async def _records(
 
 
 async def _most_salient(
-    transaction: Transaction, wanted: MemoryFilter, parameters: dict[str, Any]
+    transaction: Transaction, scope: Scope, wanted: MemoryFilter, parameters: dict[str, Any]
 ) -> list[MemoryRecord]:
     """A page of the newest matches, most salient first. The row `before` is the last of the page before."""
+    if wanted.reads_past:
+        raise InvalidInputError(
+            "The order salience lists current memories: leave out as_of and channel, or use another order."
+        )
     limit, cursor = parameters["limit"], parameters["before"]
-    newest = await _records(transaction, wanted, {**parameters, "before": None, "limit": SALIENT_MAX})
-    ranked = sorted(newest, key=lambda record: (record.salience, record.memory_id), reverse=True)
-    if cursor is None:
-        return ranked[:limit]
-    start = next((place for place, each in enumerate(ranked, 1) if each.memory_id == cursor), len(ranked))
-    return ranked[start : start + limit]
+    rows = await transaction.rows("memory_lists.salient", {**parameters, "limit": SALIENT_MAX})
+    ids = [row["memory_id"] for row in rows]
+    start = 0 if cursor is None else ids.index(cursor) + 1 if cursor in ids else len(ids)
+    page = replace(wanted, ids=ids[start : start + limit])
+    found = await _records(transaction, page, {**parameters, **page.parameters(scope), "before": None})
+    return sorted(found, key=lambda record: ids.index(record.memory_id))
 
 
 def _counted(records: Sequence[MemoryRecord], *, is_exact: bool) -> MemoryFacets:

@@ -2477,7 +2477,7 @@ class Memories(Facade[AsyncMemories]):
     ) -> MemoryMap:
         """Return the map of the owner's memories: near each other if they mean similar things.
 
-        The job `memories.map` makes it once a day and when `make_map` asks for it, of at most 5,000 memories:
+        The job `memories.map` makes it once a day and when `make_map` asks for it, of at most 4,000 memories:
         the newest, and the most salient of the others. `points` are the most salient of them, or of those
         with these `categories` or in this `region`; memories that were forgotten since are left out.
         """

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.types.memory import Category
 
-MAP_POINTS_MAX = 5_000
+MAP_POINTS_MAX = 4_000
 """Memories that a map holds."""
 
 MapJobState = Literal["waiting", "scheduled", "running"]

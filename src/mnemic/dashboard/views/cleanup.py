@@ -17,7 +17,10 @@ from mnemic.types.cleanup import (
     CleanupRun,
 )
 
-CANDIDATES_SHOWN = 50
+CANDIDATES_SHOWN = 30
+CHANGES_SHOWN = 40
+"""Changes that a dry run shows; it counts the others."""
+TEXT_SHOWN_CHARACTERS = 300
 TITLES: Mapping[str, str] = {
     "stale": "Stale",
     "expired": "Expired",
@@ -91,6 +94,8 @@ async def _shown(
         "counts": {each.kind: each for each in await visit.memory.cleanup.counts()},
         "run": run,
         "run_most": RUN_MAX,
+        "changes": run.changes[:CHANGES_SHOWN] if run is not None else (),
+        "text_most": TEXT_SHOWN_CHARACTERS,
         "chosen": chosen,
         "conflict": conflict,
         "page": None,

@@ -12,9 +12,9 @@ from mnemic.errors import InvalidInputError
 from mnemic.jobs.queue import REPLAY_MAX
 from mnemic.types.job import JOB_STATES, JobCount, JobState
 
-LISTED_MAX = 25
-"""Jobs on one page: each may have a traceback."""
-TRACEBACK_SHOWN_CHARACTERS = 1_200
+LISTED_MAX = 20
+"""Jobs on one page: each may have a traceback, and a page stays below 60 kB."""
+TRACEBACK_SHOWN_CHARACTERS = 900
 """The end of a traceback that the list shows; the page of a job has all of it."""
 SCHEDULES_MAX = 100
 TYPES_SHOWN = 20

@@ -1,6 +1,5 @@
 """The page Memories: search, filter and open them. `memory` shows a single one."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,10 @@ from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 PAGE_SIZE = 50
 Q_MAX_CHARACTERS = 400
 ANY = "any"
+KEPT = ("tag", "speaker", "conversation")
+"""Filters that the facets set; the form keeps them."""
+FURTHER = ("as_of", "since", "until", "min_confidence", "never_recalled")
+"""Filters that the form shows only when asked."""
 SPEAKER_FIELDS = {"name": "names", "role": "roles"}
 """A speaker is written as in `name:Alice` or `role:user`."""
 
@@ -71,17 +74,18 @@ async def _find(
 async def _list(visit: Visit, filters: dict[str, Any], q: str | None) -> tuple[list[Any], MemoryFacets]:
     order = visit.query.choice("order", MEMORY_ORDERS, default=MEMORY_ORDERS[0])
     calls = visit.memory.memories
-    listed, facets = await asyncio.gather(
-        calls.list(
-            **filters,
-            q=q,
-            order=order,  # type: ignore[arg-type]
-            before=visit.query.id("before"),
-            limit=PAGE_SIZE + 1,
-        ),
-        calls.facets(**filters, q=q),
+    before = visit.query.id("before")
+    listed = await calls.list(
+        **filters,
+        q=q,
+        order=order,  # type: ignore[arg-type]
+        before=before,
+        limit=PAGE_SIZE + 1,
     )
-    return list(listed), facets
+    if before is None and len(listed) <= PAGE_SIZE:
+        # All that match are known, so that they need not be found again.
+        return list(listed), await calls.facets(**filters, ids=[each.memory_id for each in listed])
+    return list(listed), await calls.facets(**filters, q=q)
 
 
 def _filters(visit: Visit) -> dict[str, Any]:
@@ -101,6 +105,7 @@ def _filters(visit: Visit) -> dict[str, Any]:
         "until": query.time("until"),
         "as_of": query.time("as_of"),
         "never_recalled": query.flag("never_recalled"),
+        "min_confidence": query.number("min_confidence", default=0, low=0, high=1) or None,
     }
     if speaker := query.text("speaker"):
         kind, _, name = speaker.partition(":")
@@ -125,10 +130,10 @@ def _choices(visit: Visit) -> dict[str, Any]:
             "status": query.text("status") or "active",
             "source": query.text("source"),
             "order": query.text("order") or MEMORY_ORDERS[0],
-            "tag": query.text("tag"),
-            "speaker": query.text("speaker"),
-            "conversation": query.text("conversation"),
+            **{name: query.text(name) for name in (*KEPT, *FURTHER)},
         },
+        "kept": KEPT,
+        "is_further": any(query.text(name) for name in FURTHER),
     }
 
 

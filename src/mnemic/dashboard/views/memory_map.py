@@ -7,7 +7,7 @@ from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.visit import Visit
 from mnemic.types.memory import CATEGORIES, Category
 
-SHOWN_MAX = 1_200
+SHOWN_MAX = 1_000
 LISTED_MAX = 20
 REGION_MAX = 1_000
 

@@ -24,8 +24,10 @@ from mnemic.types.review import (
     Waiting,
 )
 
-PAIRS_SHOWN = 20
-CHANGES_SHOWN = 50
+PAIRS_SHOWN = 10
+CHANGES_SHOWN = 20
+TEXT_SHOWN_CHARACTERS = 500
+"""What a pair shows of each memory; the page of the memory has all of it."""
 CHANGESETS_SHOWN = 20
 NUMBER_MAX = 10**9 - 1
 """The largest position or version that a form may name."""
@@ -189,7 +191,7 @@ async def _shown(visit: Visit, *, conflict: Mapping[str, Any] | None = None) -> 
 
 async def _pairs(visit: Visit, kind: ReviewKind) -> dict[str, Any]:
     page = await visit.memory.curation.pairs(kind, before=visit.query.text("before"), limit=PAIRS_SHOWN)
-    return {"kind": kind, "page": page}
+    return {"kind": kind, "page": page, "text_most": TEXT_SHOWN_CHARACTERS}
 
 
 async def _changesets(visit: Visit, tab: str) -> dict[str, Any]:

@@ -35,6 +35,17 @@ CROSS JOIN LATERAL (
 ) AS records
 ORDER BY listed.place
 
+-- name: salient
+-- The ids of the newest memories that match, most salient first.
+SELECT records.memory_id
+FROM mnemic.list_memories(%(owner)s, %(filter)s::mnemic.memory_filter, 'newest', NULL, %(limit)s) AS listed (memory_id)
+CROSS JOIN LATERAL (
+    SELECT known.memory_id, known.salience FROM state.memory_records AS known
+    WHERE known.tenant_id = %(tenant_id)s AND known.memory_id = listed.memory_id
+    OFFSET 0
+) AS records
+ORDER BY records.salience DESC, records.memory_id DESC
+
 -- name: count
 -- How many memories match, counted up to the limit.
 SELECT count(*) AS memory_count

@@ -130,6 +130,32 @@ BEGIN
         FROM state.memories
         WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.memory_id = before;
     END IF;
+    IF few IS NULL AND reads_past AND ordering = 'newest' THEN
+        -- Each half in the order of its index.
+        PERFORM set_config('enable_sort', 'off', true);
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM (
+            (
+                SELECT now.memory_id
+                FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS now
+                WHERE before IS NULL OR now.memory_id < before
+                ORDER BY now.memory_id DESC
+                LIMIT most
+            )
+            UNION ALL
+            (
+                SELECT past.memory_id
+                FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS past
+                WHERE before IS NULL OR past.memory_id < before
+                ORDER BY past.memory_id DESC
+                LIMIT most
+            )
+        ) AS found
+        ORDER BY found.memory_id DESC
+        LIMIT most;
+        RETURN;
+    END IF;
     IF few IS NOT NULL OR reads_past THEN
         RETURN QUERY
         SELECT found.memory_id

@@ -14,6 +14,8 @@ from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 
 PAGE_SIZE = 50
+ROW_CHARACTERS = 400
+"""How much of a text a row shows: more than fits."""
 Q_MAX_CHARACTERS = 400
 ANY = "any"
 SPEAKER_FIELDS = {"name": "names", "role": "roles"}
@@ -42,7 +44,9 @@ async def show(visit: Visit) -> Answer:
     context = {
         "q": q,
         "prefix": prefix,
-        "rows": [(each, highlighted(each.content, searched)) for each in shown],
+        "rows": [
+            (each, highlighted(each.content, searched, max_characters=ROW_CHARACTERS)) for each in shown
+        ],
         "more": more,
         "before": visit.query.id("before"),
         "facets": facets,
@@ -96,13 +100,13 @@ def _filters(visit: Visit) -> dict[str, Any]:
         "categories": [category] if category else None,
         "sources": [source] if source else None,
         "tags": query.all("tag"),
-        "conversation": query.text("conversation"),
+        "conversation": query.name("conversation"),
         "since": query.time("since"),
         "until": query.time("until"),
         "as_of": query.time("as_of"),
         "never_recalled": query.flag("never_recalled"),
     }
-    if speaker := query.text("speaker"):
+    if speaker := query.name("speaker"):
         kind, _, name = speaker.partition(":")
         if kind not in SPEAKER_FIELDS or not name:
             raise InvalidInputError("speaker must be written as name:Alice or role:user.")
@@ -126,8 +130,8 @@ def _choices(visit: Visit) -> dict[str, Any]:
             "source": query.text("source"),
             "order": query.text("order") or MEMORY_ORDERS[0],
             "tag": query.text("tag"),
-            "speaker": query.text("speaker"),
-            "conversation": query.text("conversation"),
+            "speaker": query.name("speaker"),
+            "conversation": query.name("conversation"),
         },
     }
 

@@ -198,7 +198,7 @@ async def _call(own: AsyncMemory, owner: str, word: str) -> None:
     await idempotent_requests.finish(database, request, begun.attempt_id, answer)
     await own.keys.revoke(key.key_id)
     # A key of nobody in particular: an import would end the key of an owner, and its sessions with it.
-    everybody = own._in_scope(replace(own._scope, owner=None))
+    everybody = own._in_scope(replace(own._scope, owner=None, process="everybody"))
     await sessions.open_session(database, await everybody.keys.create(role="read"))
 
 

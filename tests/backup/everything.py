@@ -39,6 +39,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     engine.failing = True
     await own.retain(f"Not embedded: {word}.")
     engine.failing = False
+    await core_of(own).write_hourly_metrics()
     return memory_id
 
 

@@ -107,6 +107,7 @@ async def test_a_restore_that_fails_leaves_the_database_empty(own: OwnDatabases,
     old, new = await own.make_migrated(), own.make()
     async with AsyncMemory(own.server.url(dbname=old), owner="alice", embedder="test") as memory:
         await memory.retain([f"fact {number}" for number in range(300)])
+        await core_of(memory).write_hourly_metrics()
         await memory.admin.backup(tmp_path / "backup")
     whole = (tmp_path / "backup").read_bytes()
     (tmp_path / "cut").write_bytes(whole[: len(whole) * 9 // 10])

@@ -7,6 +7,7 @@ import pytest
 
 from mnemic.db.database import Database
 from mnemic.errors import InvalidInputError, MnemicError, NotFoundError
+from mnemic.govern.sessions import open_session
 from mnemic.sdk.memory import AsyncMemory
 from tests.backup.everything import fill
 from tests.fresh_tenants import OpenMemory, Rows, vector_of
@@ -55,6 +56,8 @@ async def test_nothing_of_an_erased_owner_is_left_anywhere(
     memory_id = await fill(memory, name, word, engine)
     await fill(memory, "somebody else", kept_word, engine)
     await fill(foreign, name, word, engine)
+    key = await memory.keys.create(role="read", owner=name)
+    await open_session(core_of(memory).storage.tenant_database, key)
     # Its event waits to be read, and so is still in the inbox.
     await memory.state.set(f"last of {word}", {"word": word}, owner=name)
     vector = vector_of(rows, memory_id)

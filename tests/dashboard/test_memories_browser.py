@@ -2,6 +2,7 @@
 
 from playwright.sync_api import Page, expect
 
+from tests.dashboard.browsing import Reports
 from tests.dashboard.running import Dashboard
 from tests.dashboard.waiting_things import fresh_owner
 
@@ -43,6 +44,25 @@ def test_memories_are_searched_opened_and_changed_with_keys(page: Page, dashboar
     page.keyboard.press("a")
     expect(page.locator(".notice")).to_contain_text("Restored")
     assert dashboard.run(own.memories.get(memory_id)).deleted_at is None
+
+
+def test_a_form_that_is_refused_keeps_what_was_written(
+    page: Page, dashboard: Dashboard, reports: Reports
+) -> None:
+    reports.allow("status of 422")
+    own = fresh_owner(dashboard)
+    (memory_id,) = dashboard.run(own.retain("Ann lives in Hamburg.")).memory_ids
+    page.goto(f"/ui/memories/{memory_id}?owner={own.owner}")
+    page.get_by_text("Edit", exact=True).click()
+    for length in (9000, 8500):
+        page.get_by_label("Text").fill("x" * length)
+        page.get_by_role("button", name="Save as version 2").click()
+        expect(page.locator("form .alert")).to_contain_text("8,192")
+        expect(page.get_by_label("Text")).to_have_value("x" * length)
+    page.get_by_label("Text").fill("Ann lives in Berlin.")
+    page.get_by_role("button", name="Save as version 2").click()
+    expect(page.locator(".notice")).to_contain_text("Saved as version 2.")
+    assert dashboard.run(own.memories.get(memory_id)).content == "Ann lives in Berlin."
 
 
 def test_questions_are_answered_while_somebody_types(page: Page, dashboard: Dashboard) -> None:

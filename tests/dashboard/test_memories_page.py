@@ -151,6 +151,19 @@ def test_a_memory_is_edited_reverted_and_undone(
     assert "Nothing was changed" in act(client, own, memory_id, "edit", content="Ann lives in Hamburg.")
 
 
+def test_an_edit_keeps_the_line_ends_and_blanks_that_nobody_edited(
+    client: httpx.Client, dashboard: Dashboard, own: AsyncMemory
+) -> None:
+    """Browsers send line ends as two characters, and drop the first one of a text area."""
+    for text in ("Milk\nBread", "Milk\r\nBread", "Milk\nBread  "):
+        memory_id = stored(dashboard, own, text)
+        before = dashboard.run(own.memories.get(memory_id))
+        assert "Nothing was changed" in act(client, own, memory_id, "edit", content="Milk\r\nBread")
+        assert dashboard.run(own.memories.get(memory_id)) == before
+    act(client, own, memory_id, "edit", content="Milk\r\nButter")
+    assert dashboard.run(own.memories.get(memory_id)).content == "Milk\nButter"
+
+
 def test_a_memory_is_forgotten_and_restored(
     client: httpx.Client, dashboard: Dashboard, own: AsyncMemory
 ) -> None:

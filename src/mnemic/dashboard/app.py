@@ -23,7 +23,7 @@ from mnemic.errors import NotAuthenticatedError
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.app import ServerApp
 from mnemic.server.authorisation import authorise, may
-from mnemic.server.browser_sessions import BrowserSessions, came_over_https, check_same_origin
+from mnemic.server.browser_sessions import BrowserSessions, check_same_origin
 from mnemic.server.problems import Problem
 
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -78,7 +78,7 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
         await _read_badges(visit)
         return render(visit, PAGES, answer)
     if isinstance(answer, Redirected):
-        return redirect(answer, secure=came_over_https(visit.request))
+        return redirect(visit, answer)
     return answer
 
 

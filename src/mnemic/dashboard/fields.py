@@ -42,6 +42,11 @@ class Fields:
             )
         return value.strip()
 
+    def name(self, name: str) -> str | None:
+        """A name exactly as it was sent, because white space around names counts; None if it is blank."""
+        value = self._first(name)
+        return value if value is not None and value.strip() else None
+
     def required(self, name: str, *, max_characters: int = TEXT_MAX_CHARACTERS) -> str:
         """A text that must be there."""
         value = self.text(name, max_characters=max_characters)

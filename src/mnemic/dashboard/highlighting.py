@@ -8,15 +8,21 @@ ENDINGS = ("ingly", "edly", "ies", "ing", "ed", "es", "ly", "s", "y", "e")
 ENDING_MAX_CHARACTERS = 3
 """A word with more letters behind a stem is probably another word: mara, marathon."""
 STEM_MIN_CHARACTERS = 3
+TEXT_MAX_CHARACTERS = 600
+"""How much of a text a list shows; the page of a memory shows all of it."""
 
 _WORD = re.compile(r"\w+")
 
 
-def highlighted(text: str, words: Iterable[str]) -> list[tuple[bool, str]]:
+def highlighted(
+    text: str, words: Iterable[str], *, max_characters: int = TEXT_MAX_CHARACTERS
+) -> list[tuple[bool, str]]:
     """The text in pieces, each with whether it is a form of a searched word.
 
-    A searched word that ends in an asterisk stands for all words that begin so.
+    A searched word that ends in an asterisk stands for all words that begin so. A text of more than
+    `max_characters` is cut.
     """
+    text = text if len(text) <= max_characters else f"{text[:max_characters]}…"
     prefixes: set[str] = set()
     stems: set[str] = set()
     for given in words:

@@ -4,21 +4,22 @@ Everything that a template prints is escaped. Templates hold no script and no st
 sent with every page (`CONTENT_SECURITY_POLICY`) would not run them.
 """
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
-from urllib.parse import quote, unquote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from mnemic.dashboard import charts, word_diff
+from mnemic.dashboard.notices import COOKIE as NOTICE_COOKIE
+from mnemic.dashboard.notices import read_notice, write_notice
 from mnemic.dashboard.pages import GROUPS, Page, Redirected, Shown
 from mnemic.dashboard.static_files import address_of
 from mnemic.dashboard.visit import FRAGMENT_HEADER, MAIN, ROOT, Visit
+from mnemic.server.browser_sessions import came_over_https
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
@@ -32,9 +33,7 @@ HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Vary": "Cookie, X-Fragment",
 }
-NOTICE_COOKIE = "mnemic_notice"
 NOTICE_S = 60
-NOTICE_MAX_CHARACTERS = 500
 
 UNITS_S = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3_600, "h"), (60, "min"))
 TONES = {
@@ -65,7 +64,7 @@ def render(visit: Visit, pages: tuple[Page, ...], shown: Shown) -> Response:
     fragment = visit.fragment
     name = shown.fragments.get(fragment, shown.template)
     is_part = fragment in shown.fragments
-    notice = _read_notice(visit.request) if not is_part else None
+    notice = read_notice(visit.request) if not is_part else None
     context = {
         "visit": visit,
         "layout": "inside.html" if fragment == MAIN else "frame.html",
@@ -89,23 +88,18 @@ def render_alone(request: Request, name: str, context: Mapping[str, Any], *, sta
     return HTMLResponse(html, status, headers=HEADERS)
 
 
-def redirect(redirected: Redirected, *, secure: bool) -> Response:
+def redirect(visit: Visit, redirected: Redirected) -> Response:
     """The response after a form: the next page shows the notice once."""
     response = RedirectResponse(redirected.location, 303)
     if redirected.notice:
-        undo = redirected.undo
-        notice = {
-            "text": redirected.notice[:NOTICE_MAX_CHARACTERS],
-            "undo": None if undo is None else {"action": undo.action, "fields": dict(undo.fields)},
-        }
         response.set_cookie(
             NOTICE_COOKIE,
-            quote(json.dumps(notice)),
+            write_notice(visit.request, redirected),
             max_age=NOTICE_S,
             path=ROOT,
             httponly=True,
             samesite="lax",
-            secure=secure,
+            secure=came_over_https(visit.request),
         )
     return response
 
@@ -183,23 +177,3 @@ def _navigation(visit: Visit, pages: tuple[Page, ...]) -> list[tuple[str, list[P
         (group, [each for each in pages if each.group == group and visit.may(each.call)]) for group in GROUPS
     ]
     return [(group, listed) for group, listed in found if listed]
-
-
-def _read_notice(request: Request) -> dict[str, Any] | None:
-    """The notice of the last act. It comes back from the browser, so only its form is trusted."""
-    try:
-        found = json.loads(unquote(request.cookies.get(NOTICE_COOKIE, "")))
-        text, undo = str(found["text"]), found["undo"]
-        if undo is None:
-            return {"text": text, "undo": None}
-        action, fields = (
-            str(undo["action"]),
-            {str(name): str(value) for name, value in undo["fields"].items()},
-        )
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None
-    return (
-        {"text": text, "undo": {"action": action, "fields": fields}}
-        if action.startswith(f"{ROOT}/")
-        else None
-    )

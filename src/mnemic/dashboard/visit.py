@@ -98,7 +98,7 @@ async def visit_of(request: Request, server: ServerApp, browser_sessions: Browse
         found, request.state.request_id, action=ACTION, audits_from="write"
     )
     visit = Visit(request, server, browser_sessions, found, memory, memory)
-    named = visit.query.text("owner")
+    named = visit.query.name("owner")
     authorise(found.key, WHO_AM_I_ROUTE, [named])
     if found.key.owner is not None:
         visit.owner, visit.owners = found.key.owner, [found.key.owner]

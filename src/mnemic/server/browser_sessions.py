@@ -9,6 +9,7 @@ Other sites cannot use a session: every request that changes something must say 
 this server (`check_same_origin`).
 """
 
+import hmac
 import logging
 from collections.abc import Awaitable
 from datetime import UTC, datetime
@@ -133,6 +134,14 @@ def set_cookie(response: Response, request: Request, session: NewSession) -> Non
 def delete_cookie(response: Response) -> None:
     """Let the browser forget its secret."""
     response.delete_cookie(COOKIE, path=ROOT, httponly=True, samesite="lax")
+
+
+def signature(request: Request, text: str) -> str:
+    """Proves that a text was written for the session of a request: only who has its secret can sign.
+
+    Other servers on the same host, whose cookies a browser does not tell from ours, cannot.
+    """
+    return hmac.digest(_secret_of(request).encode(), text.encode(), "sha256").hex()
 
 
 def came_over_https(request: Request) -> bool:

@@ -39,9 +39,21 @@ async function swap(source, url) {
   else { place.innerHTML = trusted(answer.html); history.replaceState(null, "", url); }
 }
 
-async function visit(url, options, how) {
+// A form that was refused stays as it was filled in, with the reason above it.
+function keepsInput(form, html) {
+  if (!form?.isConnected || !$("textarea, input:not([type=hidden])", form)) return false;
+  const why = $("[data-failed] [data-why]", new DOMParser().parseFromString(trusted(html), "text/html"));
+  if (!why) return false;
+  $("[data-refused]", form)?.remove();
+  form.prepend(Object.assign(document.createElement("div"), { className: "alert bad", role: "alert", textContent: why.textContent }));
+  form.firstElementChild.dataset.refused = "";
+  return true;
+}
+
+async function visit(url, options, how, form) {
   const answer = await ask("#main", url, options);
-  if (!answer) return;
+  if (!answer || keepsInput(form, answer.html)) return;
+  form?.closest("dialog")?.close();
   if (how === "push") history.pushState(null, "", answer.url);
   main.innerHTML = trusted(answer.html);
   const title = $("title", main);
@@ -69,8 +81,7 @@ on("submit", "form", (form, event) => {
   event.preventDefault();
   if (form.method === "post") {
     const body = new URLSearchParams(new FormData(form, event.submitter));
-    form.closest("dialog")?.close();
-    visit(event.submitter?.formAction && event.submitter.hasAttribute("formaction") ? event.submitter.formAction : form.action, { method: "POST", body }, "push");
+    visit(event.submitter?.formAction && event.submitter.hasAttribute("formaction") ? event.submitter.formAction : form.action, { method: "POST", body }, "push", form);
   } else if (form.dataset.swap) swap(form, query(form));
   else visit(query(form), {}, "push");
 });

@@ -31,7 +31,7 @@ ORDERS: Mapping[str, str] = {
 
 async def show(visit: Visit) -> Answer:
     """List entities by the beginning of a name, category and order, beside a graph of the most salient."""
-    prefix, category = visit.query.text("q"), visit.query.text("category")
+    prefix, category = visit.query.text("q"), visit.query.name("category")
     order = cast(EntityOrder, visit.query.choice("order", ENTITY_ORDERS, default="salience"))
     as_of = visit.query.time("as_of")
     entities = visit.memory.entities

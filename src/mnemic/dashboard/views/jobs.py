@@ -30,7 +30,7 @@ async def show(visit: Visit) -> Answer:
     """List jobs, newest first, with the counts of all states."""
     query, jobs = visit.query, visit.tenant_memory.jobs
     state = query.choice("state", JOB_STATES, default="")
-    type, since = query.text("type"), query.choice("since", SINCE, default="")
+    type, since = query.name("type"), query.choice("since", SINCE, default="")
     found = await jobs.list(
         state=cast("JobState | None", state or None),
         type=type,
@@ -70,7 +70,7 @@ async def replay_all(visit: Visit) -> Answer:
     form = await visit.form()
     since = form.choice("since", SINCE, default="")
     count = await visit.tenant_memory.jobs.replay_dead(
-        type=form.text("type"),
+        type=form.name("type"),
         since=datetime.now(UTC) - SINCE[since] if since else None,
         limit=REPLAY_MAX,
     )
@@ -119,7 +119,7 @@ def _counted(counts: Sequence[JobCount], state: str, type: str | None) -> dict[s
 def _back(visit: Visit) -> str:
     """The list as it was filtered: forms send its filter in their address."""
     query = visit.query
-    kept = {name: query.text(name) for name in ("state", "type", "since")}
+    kept = {name: query.name(name) for name in ("state", "type", "since")}
     return visit.url("jobs", **kept)
 
 

@@ -25,7 +25,7 @@ async def create(visit: Visit) -> Answer:
     made = await visit.tenant_memory.keys.create(
         role=_role(role),
         name=form.text("name"),
-        owner=form.text("for_owner"),
+        owner=form.name("for_owner"),
         expires_at=datetime.now(UTC) + timedelta(days=days) if days is not None else None,
     )
     # Not redirected: whatever carries the text to the next page would have to store it.

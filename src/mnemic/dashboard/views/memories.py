@@ -13,6 +13,8 @@ from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 
 PAGE_SIZE = 50
+ROW_CHARACTERS = 400
+"""How much of a text a row shows: more than fits."""
 Q_MAX_CHARACTERS = 400
 ANY = "any"
 KEPT = ("tag", "speaker", "conversation")
@@ -45,7 +47,9 @@ async def show(visit: Visit) -> Answer:
     context = {
         "q": q,
         "prefix": prefix,
-        "rows": [(each, highlighted(each.content, searched)) for each in shown],
+        "rows": [
+            (each, highlighted(each.content, searched, max_characters=ROW_CHARACTERS)) for each in shown
+        ],
         "more": more,
         "before": visit.query.id("before"),
         "facets": facets,
@@ -100,14 +104,14 @@ def _filters(visit: Visit) -> dict[str, Any]:
         "categories": [category] if category else None,
         "sources": [source] if source else None,
         "tags": query.all("tag"),
-        "conversation": query.text("conversation"),
+        "conversation": query.name("conversation"),
         "since": query.time("since"),
         "until": query.time("until"),
         "as_of": query.time("as_of"),
         "never_recalled": query.flag("never_recalled"),
         "min_confidence": query.number("min_confidence", default=0, low=0, high=1) or None,
     }
-    if speaker := query.text("speaker"):
+    if speaker := query.name("speaker"):
         kind, _, name = speaker.partition(":")
         if kind not in SPEAKER_FIELDS or not name:
             raise InvalidInputError("speaker must be written as name:Alice or role:user.")
@@ -130,7 +134,10 @@ def _choices(visit: Visit) -> dict[str, Any]:
             "status": query.text("status") or "active",
             "source": query.text("source"),
             "order": query.text("order") or MEMORY_ORDERS[0],
-            **{name: query.text(name) for name in (*KEPT, *FURTHER)},
+            "tag": query.text("tag"),
+            "speaker": query.name("speaker"),
+            "conversation": query.name("conversation"),
+            **{name: query.text(name) for name in FURTHER},
         },
         "kept": KEPT,
         "is_further": any(query.text(name) for name in FURTHER),

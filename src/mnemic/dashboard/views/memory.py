@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
+from mnemic.dashboard.fields import Fields
 from mnemic.dashboard.pages import Answer, Redirected, Shown, Undo, View
 from mnemic.dashboard.visit import Visit
 from mnemic.errors import NotFoundError
 from mnemic.types.checks import check_id
-from mnemic.types.memory import CATEGORIES, MemoryRecord, MemoryRelationship
+from mnemic.types.memory import CATEGORIES, CONTENT_MAX_CHARACTERS, MemoryRecord, MemoryRelationship
 
 TURNS_AROUND = 3
 """Turns that are shown before and after the memory."""
@@ -67,8 +68,13 @@ async def edit(visit: Visit) -> Answer:
     form, memory_id = await visit.form(), _memory_id(visit)
     before = await visit.memory.memories.get(memory_id)
     category: Any = form.choice("category", CATEGORIES, default=before.category)
+    content = _content(form)
     changed = await visit.memory.memories.update(
-        memory_id, content=form.required("content"), category=category, reason=form.text("reason")
+        memory_id,
+        # Browsers change line ends and blanks around the text, which nobody edited.
+        content=content if content != _line_ends(before.content).strip() else None,
+        category=category,
+        reason=form.text("reason"),
     )
     if changed.version == before.version:
         return _back(visit, memory_id, "Nothing was changed: text and category are the same.")
@@ -115,7 +121,7 @@ async def supersede(visit: Visit) -> Answer:
     """Replace the memory by a new one."""
     form, memory_id = await visit.form(), _memory_id(visit)
     new = await visit.memory.memories.supersede(
-        memory_id, form.required("content"), valid_from=form.time("valid_from"), reason=form.text("reason")
+        memory_id, _content(form), valid_from=form.time("valid_from"), reason=form.text("reason")
     )
     return _back(visit, new.memory_id, "This memory took the place of the old one, which is kept.")
 
@@ -134,6 +140,15 @@ async def untag(visit: Visit) -> Answer:
     name = form.required("tag")
     await visit.memory.memories.untag(memory_id, name)
     return _back(visit, memory_id, f"Removed the tag {name}.", _undo(visit, memory_id, "tag", tag=name))
+
+
+def _content(form: Fields) -> str:
+    """The text of a memory; browsers send every line end of a text area as two characters."""
+    return _line_ends(form.required("content", max_characters=2 * CONTENT_MAX_CHARACTERS))
+
+
+def _line_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _memory_id(visit: Visit) -> UUID:

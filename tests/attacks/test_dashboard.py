@@ -1,0 +1,129 @@
+"""Attacks on the dashboard: planted notices, texts made to cost, names that look like others."""
+
+import json
+import time
+from base64 import urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from mnemic.dashboard.app import mount_dashboard
+from mnemic.dashboard.notices import COOKIE
+from mnemic.dashboard.word_diff import diff_words
+from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX
+from tests.dashboard.running import Dashboard
+from tests.running_folder import running
+from tests.server.running import RunningServer, running_server
+
+PAGE_MAX_BYTES = 300_000
+"""Far more than an honest page has, far less than fifty memories of the largest size."""
+
+
+@pytest.fixture(scope="module")
+def served(memory_dir: Path) -> Iterator[RunningServer]:
+    for folder in running(memory_dir / "dashboard-attacks"):
+        with running_server(folder, prepare=mount_dashboard) as server:
+            yield server
+
+
+@pytest.fixture
+def dashboard(served: RunningServer) -> Dashboard:
+    return Dashboard(served, f"attacked {uuid4()}", "alice")
+
+
+@pytest.fixture
+def client(dashboard: Dashboard) -> Iterator[httpx.Client]:
+    with dashboard.client() as client:
+        yield client
+
+
+def test_another_server_on_the_host_plants_no_notice(dashboard: Dashboard, client: httpx.Client) -> None:
+    """Its cookie would put a form behind the button Undo that erases an owner."""
+    planted = {
+        "text": "Archived 3 memories.",
+        "undo": {"action": "/ui/owners/erase", "fields": {"name": "alice", "typed": "alice"}},
+    }
+    text = json.dumps(planted)
+    packed = urlsafe_b64encode(text.encode()).decode()
+    for value in (quote(text), f".{packed}", f"{'0' * 64}.{packed}", f"{packed}.{packed}", ".", "\xff.\xff"):
+        cookies = f"{COOKIE}={value}; {'; '.join(f'{n}={v}' for n, v in client.cookies.items())}"
+        answer = client.get("/ui/keys", headers={b"Cookie": cookies.encode("latin-1")})
+        assert answer.status_code == 200
+        assert "Archived 3 memories." not in answer.text
+        assert "/ui/owners/erase" not in answer.text
+
+
+def test_a_notice_of_another_session_is_not_shown(dashboard: Dashboard, client: httpx.Client) -> None:
+    with dashboard.client() as other:
+        made = dashboard.run(dashboard.memory.scope(owner="alice").retain("Alice sails."))
+        done = other.post(f"/ui/memories/{made.memory_ids[0]}/forget?owner=alice", data={"reason": "x"})
+        assert done.status_code == 303, done.text
+        notice = done.cookies[COOKIE]
+        assert "Forgotten:" in other.get("/ui/keys").text
+    client.cookies.set(COOKIE, notice, path="/ui")
+    assert "Forgotten:" not in client.get("/ui/keys").text
+
+
+def test_the_undo_of_an_owner_with_a_long_name_fits_into_a_cookie(
+    dashboard: Dashboard, client: httpx.Client
+) -> None:
+    """Browsers drop a cookie of more than 4,096 bytes, and the undo with it."""
+    owner = "".join(chr(0x1F300 + n) for n in range(256))
+    made = dashboard.run(dashboard.memory.scope(owner=owner).retain("It rains."))
+    path = f"/ui/memories/{made.memory_ids[0]}"
+    done = client.post(f"{path}/forget", params={"owner": owner}, data={"reason": "x"})
+    assert done.status_code == 303, done.text
+    assert len(done.headers["set-cookie"]) < 4096
+    assert f"{path}/restore" in client.get(path, params={"owner": owner}).text
+
+
+def test_an_owner_whose_name_has_blanks_is_not_taken_for_another(
+    dashboard: Dashboard, client: httpx.Client
+) -> None:
+    for owner in ("alice", " alice", "alice "):
+        dashboard.run(dashboard.memory.scope(owner=owner).retain(f"The secret of <{owner}>."))
+    for owner in ("alice", " alice", "alice "):
+        page = client.get("/ui/memories", params={"owner": owner}).text
+        assert f"&lt;{owner}&gt;" in page
+        assert page.count("The secret of") == 1
+        assert f'<option value="{owner}" selected>' in page
+    made = client.post("/ui/keys", data={"for_owner": "alice ", "name": "with a blank", "role": "read"})
+    assert made.status_code == 200, made.text
+    listed = dashboard.run(dashboard.memory.keys.list())
+    assert [key.owner for key in listed if key.name == "with a blank"] == ["alice "]
+
+
+def test_large_texts_and_many_tags_make_no_large_page(
+    dashboard: Dashboard, client: httpx.Client, subtests: pytest.Subtests
+) -> None:
+    own = dashboard.memory.scope(owner="alice")
+    tags = [f"tag{n}" + "x" * 50 for n in range(TAGS_MAX)]
+    for n in range(50):
+        text = f"Harbour {n} " + "'\"<>&" * (CONTENT_MAX_CHARACTERS // 5 - 10)
+        dashboard.run(own.retain(text, tags=tags))
+    for address in ("memories", "recall?q=harbour&limit=50", "cleanup?unused_days=1", "overview"):
+        with subtests.test(address):
+            answer = client.get(f"/ui/{address}")
+            assert answer.status_code == 200
+            assert len(answer.content) < PAGE_MAX_BYTES
+
+
+def test_comparing_texts_has_a_bound(subtests: pytest.Subtests) -> None:
+    """A page shows twenty comparisons, while every other request waits."""
+    half = CONTENT_MAX_CHARACTERS // 2
+    texts = {
+        "one letter": ("!" * 1999, "?" * 30 + "!" * 1900),
+        "two words": ("a b " * (half // 2), "b a " * (half // 2)),
+        "short sentences": ("a.b." * (half // 2), "b.a." * (half // 2)),
+        "blanks": (" a" * half, "a  " * (half // 2)),
+    }
+    for name, (before, after) in texts.items():
+        with subtests.test(name):
+            start = time.process_time()
+            found = diff_words(before, after)
+            assert time.process_time() - start < 0.2
+            assert sum(len(text) for _, text in found) < CONTENT_MAX_CHARACTERS

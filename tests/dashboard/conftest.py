@@ -11,7 +11,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import BrowserContext, Page, expect
 
 from mnemic.dashboard.app import mount_dashboard
 from mnemic.types.key import Role
@@ -59,6 +59,7 @@ def one_browser() -> Iterator[OneBrowser]:
         if os.environ.get("BROWSER_TESTS") == "required":
             pytest.fail(MISSING, pytrace=False)
         pytest.skip(MISSING)
+    expect.set_options(timeout=WAIT_MS)
     with started_browser(program) as started:
         yield started
 

@@ -97,6 +97,36 @@ def test_an_owner_whose_name_has_blanks_is_not_taken_for_another(
     assert [key.owner for key in listed if key.name == "with a blank"] == ["alice "]
 
 
+def test_ids_of_another_tenant_lead_nowhere(
+    served: RunningServer, dashboard: Dashboard, client: httpx.Client, subtests: pytest.Subtests
+) -> None:
+    other = Dashboard(served, f"other {uuid4()}", "alice").memory
+    theirs = other.scope(owner="alice")
+    (memory_id,) = dashboard.run(theirs.retain("Their secret.")).memory_ids
+    entity_id = dashboard.run(theirs.entities.upsert("person", "Their friend")).entity_id
+    job_id = dashboard.run(theirs.jobs.enqueue("their.job")).job_id
+    key_id = dashboard.run(other.keys.create(role="read", name="theirs")).key_id
+    for path in (f"memories/{memory_id}", f"entities/{entity_id}", f"jobs/{job_id}", "memories", "entities"):
+        with subtests.test(path):
+            answer = client.get(f"/ui/{path}?owner=alice")
+            assert answer.status_code == (404 if "/" in path else 200)
+            assert "Their" not in answer.text
+    forms = {
+        **{f"memories/{memory_id}/{act}": {"reason": "x"} for act in ("forget", "restore", "anchor")},
+        f"memories/{memory_id}/edit": {"content": "Mine."},
+        f"memories/{memory_id}/supersede": {"content": "Mine."},
+        f"memories/{memory_id}/tag": {"tag": "mine"},
+        "jobs/cancel": {"job_id": str(job_id)},
+        "keys/revoke": {"key_id": str(key_id)},
+    }
+    for path, fields in forms.items():
+        with subtests.test("form", path=path):
+            assert client.post(f"/ui/{path}?owner=alice", data=fields).status_code == 404
+    assert dashboard.run(theirs.memories.get(memory_id)).version == 1
+    assert dashboard.run(theirs.jobs.status(job_id)).state != "cancelled"
+    assert dashboard.run(other.keys.list())[0].revoked_at is None
+
+
 def test_large_texts_and_many_tags_make_no_large_page(
     dashboard: Dashboard, client: httpx.Client, subtests: pytest.Subtests
 ) -> None:

@@ -164,6 +164,20 @@ def test_an_edit_keeps_the_line_ends_and_blanks_that_nobody_edited(
     assert dashboard.run(own.memories.get(memory_id)).content == "Milk\nButter"
 
 
+def test_an_edit_of_an_old_version_is_refused(
+    client: httpx.Client, dashboard: Dashboard, own: AsyncMemory
+) -> None:
+    memory_id = stored(dashboard, own, "Ann lives in Hamburg.")
+    act(client, own, memory_id, "edit", content="Ann lives in Berlin.", version="1")
+    late = client.post(
+        f"/ui/memories/{memory_id}/edit?owner={own.owner}",
+        data={"content": "Ann lives in Bonn.", "version": "1"},
+    )
+    assert late.status_code == 409
+    assert "Somebody saved version 2 while you edited version 1." in late.text
+    assert dashboard.run(own.memories.get(memory_id)).content == "Ann lives in Berlin."
+
+
 def test_a_memory_is_forgotten_and_restored(
     client: httpx.Client, dashboard: Dashboard, own: AsyncMemory
 ) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 from mnemic.dashboard.fields import Fields
 from mnemic.dashboard.pages import Answer, Redirected, Shown, Undo, View
 from mnemic.dashboard.visit import Visit
-from mnemic.errors import NotFoundError
+from mnemic.errors import ConflictError, NotFoundError
 from mnemic.types.checks import check_id
 from mnemic.types.memory import CATEGORIES, CONTENT_MAX_CHARACTERS, MemoryRecord, MemoryRelationship
 
@@ -69,6 +69,12 @@ async def edit(visit: Visit) -> Answer:
     before = await visit.memory.memories.get(memory_id)
     category: Any = form.choice("category", CATEGORIES, default=before.category)
     content = _content(form)
+    seen = form.whole_number("version", default=before.version, low=1, high=VERSION_MAX)
+    if seen != before.version:
+        raise ConflictError(
+            f"Somebody saved version {before.version} while you edited version {seen}. Nothing was changed: "
+            "copy your text, load the page again, and edit the current version."
+        )
     changed = await visit.memory.memories.update(
         memory_id,
         # Browsers change line ends and blanks around the text, which nobody edited.

@@ -48,8 +48,6 @@ def test_a_browser_signs_in_and_out_and_leaves_when_its_key_ends(
     empty_dashboard: Dashboard, open_context: OpenContext, reports: Reports
 ) -> None:
     reports.allow("401")
-    # A stream whose session has ended connects again and is led to the sign-in page.
-    reports.allow("EventSource")
     page = open_context(empty_dashboard, role=None).new_page()
     page.goto("/ui/keys")
     expect(page).to_have_url(re.compile("/ui/sign-in$"))

@@ -105,6 +105,7 @@ def reopen(
     url: Url = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
+    json: Json = False,
 ) -> None:
     """Let a pair wait for a decision again that was decided by keeping both."""
 
@@ -113,4 +114,7 @@ def reopen(
             await memory.curation.reopen(kind, memory_id, other_id)
 
     asyncio.run(run())
+    if json:
+        print_json({"kind": kind, "memory_id": memory_id, "other_id": other_id})
+        return
     print_line("The pair waits for a decision again.")

@@ -25,6 +25,7 @@ from mnemic.server.app import ServerApp
 from mnemic.server.authorisation import authorise, may
 from mnemic.server.browser_sessions import BrowserSessions, check_same_origin
 from mnemic.server.problems import Problem
+from mnemic.server.stream import MEDIA_TYPE as EVENT_STREAM
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -47,6 +48,9 @@ def mount_dashboard(server_app: ServerApp) -> None:
 def error_page(request: Request, problem: Problem) -> Response:
     """The page for a request that failed."""
     if problem.error == NotAuthenticatedError.__name__:
+        if request.headers.get("accept") == EVENT_STREAM:
+            # Tells the browser not to ask again; it would follow a redirect and find no events there.
+            return Response(status_code=204)
         return RedirectResponse(f"{ROOT}/sign-in", 303)
     visit: Visit | None = getattr(request.state, "visit", None)
     context = {"problem": problem}

@@ -160,3 +160,14 @@ def test_bad_fields_get_a_page_that_says_what_is_wrong(empty_dashboard: Dashboar
             answer = client.get(address)
             assert (answer.status_code, address) == (422, address)
             assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_the_stream_of_an_empty_list_begins_where_the_list_was_read(
+    empty_dashboard: Dashboard,
+) -> None:
+    """Otherwise an event between the two requests would be missed."""
+    with empty_dashboard.client() as client:
+        assert "after=beginning" in client.get("/ui/events").text
+        empty_dashboard.run(empty_dashboard.memory.scope(owner="alice").retain("Alice sails."))
+        (newest,) = empty_dashboard.run(empty_dashboard.memory.events.list(order="newest", limit=1))
+        assert f"after={newest.position}" in client.get("/ui/events?type=state.deleted").text

@@ -19,11 +19,14 @@ async def show(visit: Visit) -> Answer:
     """List the newest events, or those before a position."""
     before = visit.query.whole_number("before", default=0, low=0, high=10**9 - 1) or None
     memory = visit.memory if _is_one_owner(visit) else visit.tenant_memory
+    # Read first: the stream continues here if the list is empty, and must not miss what comes meanwhile.
+    newest = await memory.events.list(order="newest", limit=1)
     found = await memory.events.list(order="newest", before=before, types=_types(visit), limit=LISTED_MAX + 1)
     context = {
         "listed": found[:LISTED_MAX],
         "older": found[LISTED_MAX - 1].position if len(found) > LISTED_MAX else None,
         "before": before,
+        "after": next((each.position for each in (*found, *newest)), "beginning"),
         "only": _is_one_owner(visit),
         "type": visit.query.text("type") or "",
         "types": EVENT_TYPES,

@@ -21,7 +21,7 @@ from typing import Literal
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from mnemic import Memory
-from mnemic.cli.story.telling import STORIES, tell
+from mnemic.cli.story.storing import STORIES, store_stories
 from mnemic.db.embedded import stop
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images" / "dashboard"
@@ -62,7 +62,7 @@ def main() -> None:
         with Memory(data_dir=folder) as memory:
             if STORIES[0].owner not in memory.admin.owners():
                 logging.getLogger("mnemic.worker").setLevel(logging.ERROR)
-                tell(memory, report=lambda step: print(f"  {step}", flush=True))
+                store_stories(memory, report=lambda step: print(f"  {step}", flush=True))
             key = memory.keys.create(role="admin", name="screenshots").key
         with _server(folder) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=PROGRAM, args=OPTIONS)

@@ -1,6 +1,6 @@
 """A place whose every text tries to run a script on the page that shows it.
 
-Each payload says where it stands ("x-tag"), so that a test can tell which ones a page has shown.
+Each payload says where it stands ("x-tag"), so that a test can store_stories which ones a page has shown.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ from mnemic.cli.story.parts import (
     Strategy,
     dialogue,
 )
-from mnemic.cli.story.telling import tell
+from mnemic.cli.story.storing import store_stories
 
 MARKED = "data-injected"
 
@@ -99,7 +99,7 @@ STORY = Story(
 def fill(data_dir: Path, tenant: str) -> None:
     """Fill a tenant with attacks."""
     with Memory(data_dir=data_dir, tenant=tenant, embedder="test") as memory:
-        tell(memory, [STORY])
+        store_stories(memory, [STORY])
         owner = memory.scope(owner=OWNER)
         owner.retain(
             {

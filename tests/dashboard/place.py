@@ -8,7 +8,7 @@ from mnemic.cli.story.helpdesk import HELPDESK
 from mnemic.cli.story.mara import MARA
 from mnemic.cli.story.parts import Conversation, Story, dialogue
 from mnemic.cli.story.river import RIVER
-from mnemic.cli.story.telling import tell
+from mnemic.cli.story.storing import store_stories
 
 FIRST, LAST = 2, 2
 # Near duplicates: with the test model only the same words have a similar meaning.
@@ -31,4 +31,4 @@ OWNERS = tuple(story.owner for story in STORIES)
 def fill(data_dir: Path, tenant: str) -> None:
     """Fill a tenant with the small story."""
     with Memory(data_dir=data_dir, tenant=tenant, embedder="test") as memory:
-        tell(memory, STORIES)
+        store_stories(memory, STORIES)

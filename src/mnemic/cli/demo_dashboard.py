@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from mnemic import Memory
 from mnemic.cli.output import out, print_line
 from mnemic.cli.serve import require_server
-from mnemic.cli.story.telling import STORIES, tell
+from mnemic.cli.story.storing import STORIES, store_stories
 from mnemic.cli.ui import ui
 from mnemic.db.embedded import stop
 from mnemic.errors import ConflictError
@@ -39,8 +39,8 @@ def _folder(data_dir: Path | None) -> Iterator[Path]:
 
 def _fill(memory: Memory) -> None:
     """Store the story. A folder with other memories is left alone."""
-    owners, told = set(memory.admin.owners()), {story.owner for story in STORIES}
-    if told <= owners:
+    owners, wanted = set(memory.admin.owners()), {story.owner for story in STORIES}
+    if wanted <= owners:
         print_line("The story is in this folder already.")
         return
     if owners:
@@ -48,4 +48,4 @@ def _fill(memory: Memory) -> None:
     # Some of the story's jobs fail, which is part of it.
     logging.getLogger("mnemic.worker").setLevel(logging.ERROR)
     print_line("Storing a year of four owners; this takes up to a minute.")
-    tell(memory, report=lambda step: out.print(f"  {step}", style="dim", markup=False))
+    store_stories(memory, report=lambda step: out.print(f"  {step}", style="dim", markup=False))

@@ -5,7 +5,7 @@ database reads from the parent's row, and it ends after `SESSION_S` at the lates
 or is revoked, or when the visitor signs out. Its secret is `ms_` and 43 random characters; only the SHA-256
 is stored. The prefix differs from that of API keys, so `/v1` and `/mcp` never accept it.
 
-A link opens one session: whoever has its secret (`ml_…`) can use it once, within `LINK_S`. `mnemic ui` prints
+A link opens one session: its secret (`ml_…`) can be used once, within `LINK_S`. `mnemic ui` prints
 one. Its parent is a new admin key that nobody holds, because its secret is discarded.
 
 States of both: *open* → (expired, parent ended, signed out, used, pushed out by newer ones) → *ended*.

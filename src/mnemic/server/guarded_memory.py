@@ -78,7 +78,7 @@ class GuardedBackend:
         """Nothing: the inner backend is open."""
 
     async def aclose(self) -> None:
-        """Nothing: whoever opened the inner backend closes it."""
+        """Nothing: the inner backend is closed where it was opened."""
 
     def call(
         self,

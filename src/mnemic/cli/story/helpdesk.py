@@ -151,14 +151,16 @@ def _tickets() -> Iterator[Conversation]:
     for position in range(TICKET_COUNT):
         question, answer, tools = chosen.choice(TICKETS)
         succeeded = position % FAILS_EVERY != FAILS_EVERY - 1
-        told = {"customer": chosen.choice(CUSTOMERS), "number": f"T-{FIRST_TICKET + position}"}
-        end = chosen.choice(ENDS_WELL if succeeded else ENDS_BADLY).format(**told)
+        words = {"customer": chosen.choice(CUSTOMERS), "number": f"T-{FIRST_TICKET + position}"}
+        end = chosen.choice(ENDS_WELL if succeeded else ENDS_BADLY).format(**words)
         turns = dialogue(
-            told["customer"],
-            (f"{question} {chosen.choice(DETAILS)}", f"{answer} ({told['number']}, {told['customer']})"),
-            (end, chosen.choice(FAREWELLS).format(**told)),
+            words["customer"],
+            (f"{question} {chosen.choice(DETAILS)}", f"{answer} ({words['number']}, {words['customer']})"),
+            (end, chosen.choice(FAREWELLS).format(**words)),
         )
-        yield Conversation(told["number"], YEAR_DAYS * (1 - position / TICKET_COUNT), turns, tools, succeeded)
+        yield Conversation(
+            words["number"], YEAR_DAYS * (1 - position / TICKET_COUNT), turns, tools, succeeded
+        )
 
 
 HELPDESK = Story(

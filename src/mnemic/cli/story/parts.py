@@ -1,4 +1,4 @@
-"""What a story consists of. Times are days before the story is told."""
+"""What a story consists of. Times are days before the story is stored."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field

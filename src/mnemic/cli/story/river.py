@@ -43,8 +43,8 @@ above sixty milligrams per kilogram it goes to the landfill at Orrin.
 
 ## Conditions
 
-Fish are moved by the anglers' club before each step. The footbridge stays open. The board is told
-two weeks ahead.
+Fish are moved by the anglers' club before each step. The footbridge stays open. The club writes to the
+board two weeks before.
 """,
     ),
     Document(

@@ -112,7 +112,7 @@ def _repairs() -> Iterator[Conversation]:
     chosen = Random(7)  # noqa: S311 (a story, no secret)
     for number in range(REPAIR_COUNT):
         problem, done, part, price = chosen.choice(REPAIRS)
-        told = {
+        words = {
             "customer": chosen.choice(CUSTOMERS),
             "bike": chosen.choice(BIKES),
             "problem": problem,
@@ -126,7 +126,7 @@ def _repairs() -> Iterator[Conversation]:
             YEAR_DAYS * (1 - number / REPAIR_COUNT),
             dialogue(
                 chosen.choice(("Pia", "Oskar")),
-                (chosen.choice(REPORTS).format(**told), chosen.choice(ANSWERS).format(**told)),
+                (chosen.choice(REPORTS).format(**words), chosen.choice(ANSWERS).format(**words)),
             ),
         )
 

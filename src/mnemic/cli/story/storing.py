@@ -25,11 +25,13 @@ JOB_TIMEOUT_S = 30.0
 Report = Callable[[str], None]
 
 
-def tell(memory: Memory, stories: Iterable[Story] = STORIES, *, report: Report = lambda step: None) -> None:
+def store_stories(
+    memory: Memory, stories: Iterable[Story] = STORIES, *, report: Report = lambda step: None
+) -> None:
     """Store the stories, in the past year of this moment. `report` gets a line for every step."""
     now = datetime.now(UTC)
-    told = list(stories)
-    for story in told:
+    wanted = list(stories)
+    for story in wanted:
         owner = memory.scope(owner=story.owner)
         report(f"{story.owner}: {len(story.conversations)} conversations, {len(story.notes)} notes")
         _converse(owner, story, now)
@@ -43,10 +45,10 @@ def tell(memory: Memory, stories: Iterable[Story] = STORIES, *, report: Report =
         _learn(owner, story)
         _ask(owner, story)
         owner.memories.make_map()
-    _share(memory, [story.owner for story in told])
+    _share(memory, [story.owner for story in wanted])
     report("counts and maps")
     memory.metrics.snapshots(refresh=True)
-    for job in memory.jobs.list(type=MAP_JOB, limit=len(told)):
+    for job in memory.jobs.list(type=MAP_JOB, limit=len(wanted)):
         memory.jobs.wait(job.job_id, timeout_s=JOB_TIMEOUT_S)
 
 

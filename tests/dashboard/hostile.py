@@ -1,6 +1,6 @@
 """A place whose every text tries to run a script on the page that shows it.
 
-Each payload says where it stands ("x-tag"), so that a test can store_stories which ones a page has shown.
+Each payload says where it stands ("x-tag"), so that a test can see which ones a page has shown.
 """
 
 from pathlib import Path

@@ -162,7 +162,8 @@ RULES: dict[str, Callable[[str], object]] = {
     "check of a text": lambda text: check_text("content", text),
     "Markdown": lambda text: read_source(f"a{text}", "text/markdown"),
     "HTML": lambda text: read_source(f"a{text}", "text/html"),
-    "chunks": lambda text: list(chunks_of(Reading(text))),
+    # Long enough for several chunks, the short one, too.
+    "chunks": lambda text: list(chunks_of(Reading(text * 8))),
 }
 UNITS = [
     *(

@@ -370,7 +370,8 @@ async def test_changing_a_cap_wakes_no_other_job(
     admin.execute(f"UPDATE queue.jobs SET claims = 1 WHERE (tenant_id, job_id) IN ({parked})")
     admin.execute(
         "INSERT INTO queue.attempts (tenant_id, job_id, claim, outcome, error, worker, started_at)"
-        " SELECT tenant_id, job_id, 1, 'handed_back', '{\"type\": \"SpendCapError\"}', 'w', now()"
+        " SELECT tenant_id, job_id, 1, 'handed_back',"
+        ' \'{"type": "SpendCapError", "message": "A cap.", "traceback": ""}\', \'w\', now()'
         " FROM queue.jobs WHERE claims = 1"
     )
     await memories[0].spend.set_cap(1)

@@ -172,6 +172,7 @@ async def test_a_contradiction_is_decided_and_taken_back(
     assert (await only(memory, "contradiction")).certainty == pytest.approx(0.9)
 
 
+@pytest.mark.usefixtures("no_comparisons")
 @pytest.mark.parametrize("decision", ["keep_new", "keep_old", "keep_both"])
 async def test_a_claim_in_quarantine_is_decided_and_taken_back(
     memory: AsyncMemory, tenant_database: TenantDatabase, decision: str

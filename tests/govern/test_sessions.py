@@ -16,7 +16,7 @@ from tests.opened import opened
 from tests.proofs import backend_identity
 
 FIND = "SELECT session_id FROM mnemic.find_session(%s, %s)"
-COUNT = "SELECT count(*) FROM queue.sessions"
+COUNT = "SELECT count(*) FROM queue.sessions WHERE tenant_id = %s"
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_sessions_go_with_their_key_and_owner(
     with pytest.raises(NotAuthenticatedError):
         await sessions.find(database, session.secret)
     await whole.keys.revoke(other.key_id)
-    assert admin.execute(COUNT).fetchone() == (0,)
+    assert admin.execute(COUNT, [whole.tenant.id]).fetchone() == (0,)
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another session", "another process", "a key", "a tenant"])

@@ -27,16 +27,15 @@ CREATE INDEX owner_counts_memories ON traces.owner_counts (tenant_id, memory_cou
 CREATE INDEX owner_counts_activity ON traces.owner_counts (tenant_id, last_activity_at, owner);
 CREATE INDEX owner_counts_changed ON traces.owner_counts (tenant_id, owner)
 WHERE counted_position IS DISTINCT FROM changed_position;
+-- Owners that exist already. The job counts them.
+INSERT INTO traces.owner_counts (tenant_id, owner, last_activity_at)
+SELECT tenant_id, owner, max(created_at) FROM state.memories GROUP BY tenant_id, owner;
 CALL mnemic.protect('traces.owner_counts', 'SELECT');
 GRANT UPDATE (
     counted_position, counted_at, memory_count, active_memory_count, earlier_version_count, conversation_count,
     document_count, entity_count, text_bytes
 ) ON traces.owner_counts TO mnemic_app;
 GRANT UPDATE (last_activity_at, changed_position) ON traces.owner_counts TO mnemic_definer;
-
--- Owners that exist already. The job counts them.
-INSERT INTO traces.owner_counts (tenant_id, owner, last_activity_at)
-SELECT tenant_id, owner, max(created_at) FROM state.memories GROUP BY tenant_id, owner;
 
 -- For lists of cancelled jobs. Finished jobs are nearly always done, so most of them are not in it.
 CREATE INDEX finished_jobs_cancelled ON queue.finished_jobs (tenant_id, job_id) WHERE state = 'cancelled';

@@ -11,6 +11,7 @@ clone.
 """
 
 import asyncio
+import gc
 import os
 import shutil
 import signal
@@ -60,6 +61,12 @@ SERVER_SETTINGS = {"autovacuum": "off", "synchronous_commit": "off", "max_connec
 
 AppConnection = psycopg.Connection[tuple[object, ...]]
 ConnectAs = Callable[[Tenant | None], AppConnection]
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from looking at modules and tests again and again: they stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

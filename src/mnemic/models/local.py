@@ -11,9 +11,7 @@ A call works as follows: texts are tokenised, sorted by length and packed into b
 onnxruntime releases the GIL, so the event loop is not blocked. Parallel batches on one thread each were 9 to
 30 % faster than one batch on two threads (two cores, 1 to 16 texts a batch, best of four runs). A call with a
 single short text (usually a query) uses separate threads: it waits neither for thousands of texts nor for
-long ones, each of which takes twenty times as long. On Linux the threads for these have a lower priority,
-and while questions come in they use half of the cores: a question is many short steps here and in the
-database, and each step would wait until a busy core is free.
+long ones, each of which takes twenty times as long. On Linux the threads for these have a lower priority.
 
 The network is loaded when first needed, once per process, and shared: 0.3 s and 100 MB, onnxruntime included.
 """
@@ -28,7 +26,6 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
@@ -59,9 +56,6 @@ MAX_THREADS = 4
 SHORT_MAX_CHARACTERS = 300
 """Longest text that is embedded at once: a question or a sentence or two, of some 70 tokens."""
 
-ASKED_S = 0.25
-"""How long after a single text the threads for many texts use half of the cores."""
-
 BULK_NICENESS = 10
 """How much the threads for many and for long texts give way to others."""
 
@@ -85,14 +79,11 @@ class MiniLM:
         threads = min(os.cpu_count() or 1, MAX_THREADS)
         self._bulk = StartedThreads(threads, name="mnemic-embed", initializer=_lower_priority)
         self._single = StartedThreads(threads, name="mnemic-embed-single")
-        self._half = threading.BoundedSemaphore(max(1, threads // 2))
-        self._asked_s = -ASKED_S
 
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         """Vectors of length one, (len(texts), 384). MiniLM makes no difference between input types."""
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
         if len(texts) == 1 and len(texts[0]) <= SHORT_MAX_CHARACTERS:
-            self._asked_s = monotonic()
             # In one step: switching threads takes a tenth as long as the network.
             await asyncio.get_running_loop().run_in_executor(self._single, _embed_one, texts, vectors)
             return vectors
@@ -108,16 +99,9 @@ class MiniLM:
 
         async def embed_batch(batch: Sequence[int]) -> None:
             inputs = _inputs_of(tokens, batch)
-            vectors[batch] = _vectors_of(await loop.run_in_executor(self._bulk, self._run_bulk, inputs))
+            vectors[batch] = _vectors_of(await loop.run_in_executor(self._bulk, _run, inputs))
 
         await asyncio.gather(*map(embed_batch, _batches(tokens)))
-
-    def _run_bulk(self, inputs: Inputs) -> FloatArray:
-        """Run a batch, beside all others or, while questions come in, beside few."""
-        if monotonic() - self._asked_s > ASKED_S:
-            return _run(inputs)
-        with self._half:
-            return _run(inputs)
 
     async def aclose(self) -> None:
         """Shut down the threads. Running batches end by themselves; queued ones are dropped."""

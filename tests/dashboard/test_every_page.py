@@ -176,4 +176,5 @@ def test_pictures_of_every_page_are_kept(
         for mode, size in (("light", DESK), ("dark", DESK), ("phone", PHONE)):
             page.emulate_media(color_scheme="dark" if mode == "dark" else "light")
             page.set_viewport_size(size)
-            page.screenshot(path=PICTURES / f"{name}-{mode}.png", full_page=True)
+            picture = page.screenshot(path=PICTURES / f"{name}-{mode}.png", full_page=True)
+            assert picture.startswith(b"\x89PNG"), each.url

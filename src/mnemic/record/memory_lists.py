@@ -13,7 +13,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError
 from mnemic.types.checks import (
-    check_choice,
+    check_choices,
     check_flag,
     check_id,
     check_share,
@@ -101,10 +101,10 @@ def check_filter(
     return MemoryFilter(
         ids=_ids(ids),
         words=None if q is None else check_text("q", q, max_characters=WORDS_MAX_CHARACTERS),
-        categories=_choices("categories", categories, CATEGORIES),
-        statuses=_choices("statuses", statuses, STATUSES),
+        categories=check_choices("categories", categories, CATEGORIES),
+        statuses=check_choices("statuses", statuses, STATUSES),
         tags=list(check_tags(tags)) or None,
-        sources=_choices("sources", sources, SOURCES),
+        sources=check_choices("sources", sources, SOURCES),
         roles=_names("roles", roles),
         names=_names("names", names),
         channel=None if channel is None else check_name("channel", channel),
@@ -253,12 +253,6 @@ def _names(field: str, given: object) -> list[str] | None:
     if len(found) > NAMES_MAX:
         raise InvalidInputError(f"{field}: at most {NAMES_MAX} are allowed.")
     return found
-
-
-def _choices(field: str, given: object, allowed: tuple[str, ...]) -> list[str] | None:
-    if given is None:
-        return None
-    return [check_choice(field, value, allowed) for value in _values(field, given)]
 
 
 def _values(field: str, given: object) -> Iterable[object]:

@@ -44,6 +44,16 @@ def check_choice(field: str, value: object, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def check_choices(field: str, given: object, allowed: tuple[str, ...]) -> list[str] | None:
+    """Some of a few words; None if they were not given. A single word stands for a list of it."""
+    if given is None:
+        return None
+    values = [given] if isinstance(given, str) else given
+    if not isinstance(values, Iterable):
+        raise InvalidInputError(f"{field} must be a list, not {type(given).__name__}.")
+    return [check_choice(field, value, allowed) for value in values]
+
+
 def check_share(field: str, value: object) -> float:
     """A number from 0 to 1."""
     number = check_number(field, value)

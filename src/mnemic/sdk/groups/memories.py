@@ -1,6 +1,6 @@
 """`memory.memories`: single memories, their versions and their relationships."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,7 @@ from mnemic.sdk.groups.memory_lists import MemoryLists
 from mnemic.sdk.routing import routed
 from mnemic.types.checks import (
     check_choice,
+    check_choices,
     check_flag,
     check_id,
     check_share,
@@ -273,7 +274,7 @@ class AsyncMemories(MemoryLists):
             self._caller.database,
             self._caller.scoped(owner),
             check_id("memory_id", memory_id),
-            kinds=_choices("kinds", kinds, RELATIONSHIP_KINDS),
+            kinds=check_choices("kinds", kinds, RELATIONSHIP_KINDS),
             limit=limit,
         )
 
@@ -414,7 +415,7 @@ class AsyncMemories(MemoryLists):
         return await read_map(
             self._caller.database,
             self._caller.scoped(owner),
-            categories=_choices("categories", categories, CATEGORIES),
+            categories=check_choices("categories", categories, CATEGORIES),
             region=region,
             limit=limit,
         )
@@ -465,12 +466,3 @@ def _feedback_kind(*, useful: bool, cited: bool) -> FeedbackKind:
             raise InvalidInputError("A memory that was cited was useful: give either cited or useful=False.")
         return "cited"
     return "useful" if is_useful else "not_useful"
-
-
-def _choices(field: str, given: Sequence[str] | None, allowed: tuple[str, ...]) -> list[str] | None:
-    if given is None:
-        return None
-    values = [given] if isinstance(given, str) else given
-    if not isinstance(values, Iterable):
-        raise InvalidInputError(f"{field} must be a list, not {type(given).__name__}.")
-    return [check_choice(field, value, allowed) for value in values]

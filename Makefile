@@ -40,9 +40,10 @@ endif
 
 # The suite in parts, for `make test` to run at once and beside the checks: much of it is waiting. The SDK's
 # comes after the checks: one of its tests needs what mypy keeps of them.
-PARTS := test-dashboard test-server test-agents test-commands test-machinery test-foundation test-record test-attack test-sdk
+PARTS := test-dashboard test-proxy test-server test-agents test-commands test-machinery test-foundation test-record test-attack test-sdk
 ATTACKS := tests/attacks
 DASHBOARD := tests/dashboard
+PROXY := tests/proxy tests/context
 SERVER := tests/conformance tests/newcomer tests/server
 AGENTS := tests/adapters tests/docs tests/importers tests/mcp
 COMMANDS := tests/cli tests/backup
@@ -55,6 +56,8 @@ PYTEST = $(BIN)/python -m pytest --quiet -o cache_dir=.pytest_cache/$@
 $(PARTS): $(INSTALLED)
 test-dashboard:
 	@$(PYTEST) $(DASHBOARD)
+test-proxy:
+	@$(PYTEST) $(PROXY)
 test-server:
 	@$(PYTEST) $(SERVER)
 test-agents:
@@ -68,7 +71,7 @@ test-foundation:
 test-attack:  ## Run the attacks on tenants, owners, inputs and files, and count them by kind
 	@$(PYTEST) $(ATTACKS)
 test-record:
-	@$(PYTEST) $(addprefix --ignore=,$(ATTACKS) $(DASHBOARD) $(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
+	@$(PYTEST) $(addprefix --ignore=,$(ATTACKS) $(PROXY) $(DASHBOARD) $(SERVER) $(AGENTS) $(COMMANDS) $(MACHINERY) $(FOUNDATION) $(SDK))
 test-sdk: lint
 	@$(PYTEST) $(SDK)
 

@@ -1,0 +1,162 @@
+"""What the proxy needs from each API that it speaks. `turn.py` runs a request through one of them.
+
+A request takes these steps. `Api.read` gives the conversation of a body, or raises `Unsure`. The pager
+decides. `Api.rewrite` makes the body for the provider. A `Relay` turns each response of the provider into
+what the client sees, and hides the calls of memory tools. While a response calls only hidden tools, the
+proxy answers them and asks again (`Relay.continued`); the client sees one response. If a response also
+calls tools of the client, the client's turn ends; the hidden calls and their results are stored as an
+`Exchange`, and inserted again into every later request.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from mnemic.context.entry import Entry
+
+Body = dict[str, Any]
+ApiName = Literal["anthropic", "chat", "responses"]
+
+
+class Unsure(Exception):
+    """The request holds something that the proxy does not know: forward the original bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenTool:
+    """A tool that the proxy offers to the model and answers itself."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON Schema of its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenCall:
+    """A call of a hidden tool."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """What the pager needs to know about a request."""
+
+    model: str
+    entries: tuple[Entry, ...]
+    root: bytes
+    """SHA-256 of the user's first message: tells subagents and compacted conversations of a client apart."""
+    tool_names: frozenset[str]
+    is_streamed: bool
+    has_thinking: bool
+    at_user_turn: bool
+    """Whether the last entry holds words of the user, and not results of tools."""
+    fixed_chars: int
+    """Characters of instructions and tool definitions."""
+    client_session: str = ""
+    """Identity in the body, such as Anthropic's `metadata.user_id`; the caller reads headers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the provider's transcript holds in place of one turn of the client's."""
+
+    key: str
+    """Identifies the assistant's turn as the client has it: ids of its calls, else a hash of its text."""
+    items: Sequence[Body]
+    """Messages (or items) that replace the client's turn, in order."""
+    results: Sequence[Body] = ()
+    """Results of hidden calls that go before the client's own results, in its next message."""
+    response_ids: Mapping[str, str] = field(default_factory=dict)
+    """Responses API: id that the client knows → id that the provider knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the provider's body differs from the client's."""
+
+    exchanges: Mapping[str, Exchange] = field(default_factory=dict)
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    """Text of results by the key of their entry."""
+    tools: Sequence[HiddenTool] = ()
+    opening: str | None = None
+    """Recalled memories, inserted as the result of a hidden call after the first message of the user."""
+    drops_thinking: bool = False
+    """Whether earlier thinking no longer fits, because an epoch rewrote what was before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSentEvent:
+    """One event of a stream, with the bytes that it came as."""
+
+    name: str
+    data: bytes
+    raw: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One response of the provider, complete."""
+
+    hidden: tuple[HiddenCall, ...]
+    calls_client: bool
+    """Whether it also calls tools of the client."""
+    text: str
+    """What the assistant said, for the record."""
+    client_calls: tuple[tuple[str, str, Mapping[str, Any]], ...] = ()
+    """Calls of the client's tools: id, name, arguments."""
+    prompt_tokens: int = 0
+    """Tokens of the prompt that the provider reported, cached ones included."""
+    cached_tokens: int = 0
+    output_tokens: int = 0
+    is_complete: bool = True
+    """False if the stream ended early or with an error."""
+
+
+class Relay(Protocol):
+    """The response to one request of the client, over one or more responses of the provider."""
+
+    def feed(self, event: ServerSentEvent) -> bytes:
+        """What the client sees of an event; empty if nothing. Unknown events are passed on."""
+
+    def whole(self, body: Body) -> None:
+        """Take a response that was not streamed."""
+
+    def end_round(self) -> Round:
+        """After the last event of a response of the provider."""
+
+    def continued(self, results: Mapping[str, str]) -> Body:
+        """The body of the next request: the last one, the response, and results of hidden calls by id."""
+
+    def exchange(self, results: Mapping[str, str]) -> Exchange | None:
+        """What to store before the client sees the end; None if both transcripts hold the same turn.
+
+        `results` are those of the hidden calls of the last response, if it also calls tools of the client.
+        """
+
+    def finish(self) -> bytes:
+        """The end of the stream for the client; for a response that was not streamed, its body."""
+
+    def fail(self, status: int, body: bytes) -> bytes:
+        """An error of the provider after the stream began, as an event of this API."""
+
+
+class Api(Protocol):
+    """One of the APIs."""
+
+    name: ApiName
+
+    def read(self, body: Body) -> Conversation:
+        """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""
+
+    def rewrite(self, body: Body, changes: Changes) -> Body:
+        """A new body for the provider; the given one is not changed."""
+
+    def relay(self, body: Body, hidden: frozenset[str]) -> Relay:
+        """Begin the response to a rewritten body; `hidden` names the tools that the proxy answers."""
+
+    def error(self, status: int, message: str) -> bytes:
+        """The body of an error of the proxy itself, in the shape of this API."""

@@ -47,17 +47,22 @@ class EmbeddingTimeouts:
     documents_s: float = 30.0
 
 
-def open_embedder(spec: EmbedderSpec, timeouts: EmbeddingTimeouts | None = None) -> "TextEmbedder":
+def open_embedder(
+    spec: EmbedderSpec, timeouts: EmbeddingTimeouts | None = None, *, has_process: bool = False
+) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
     ``"local"`` is the MiniLM that comes with Mnemic, ``"multilingual"`` the model of that extra,
     ``"test"`` a deterministic one for tests, and
     ``"provider:model"`` any that pydantic-ai knows; the name under which an embedder's vectors are stored is
     accepted too. An `Embedder` or `EmbeddingModel` of pydantic-ai is used as it is, and so is an engine of
-    Mnemic. Raises ConfigurationError that names a missing package or key.
+    Mnemic. With `has_process`, the local model embeds many and long texts in a process of its own. Raises
+    ConfigurationError that names a missing package or key.
     """
     # The caller closes an object, which it may share with other code.
-    return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str), timeouts=timeouts)
+    return TextEmbedder(
+        _open_engine(spec, has_process=has_process), owned=isinstance(spec, str), timeouts=timeouts
+    )
 
 
 class TextEmbedder:
@@ -148,9 +153,9 @@ def _checked_dimensions(engine: EmbeddingEngine) -> int | None:
     return dimensions
 
 
-def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
+def _open_engine(spec: EmbedderSpec, *, has_process: bool) -> EmbeddingEngine:
     if spec in ("local", MiniLM.name):
-        return MiniLM()
+        return MiniLM(has_process=has_process)
     if spec in ("multilingual", MultilingualEncoder.name):
         return MultilingualEncoder()
     if spec == "test":

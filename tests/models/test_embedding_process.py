@@ -31,7 +31,7 @@ def _children() -> set[int]:
 
 
 async def test_many_and_long_texts_get_the_same_vectors_in_another_process() -> None:
-    here, apart = MiniLM(), MiniLM(has_process=True)
+    here, apart = MiniLM(), MiniLM(process_environment={})
     try:
         np.testing.assert_allclose(await apart.embed(TEXTS), await here.embed(TEXTS), atol=1e-5)
         long_text = ["word " * SHORT_MAX_CHARACTERS]
@@ -46,14 +46,14 @@ async def test_many_and_long_texts_get_the_same_vectors_in_another_process() -> 
 
 
 async def test_a_single_short_text_starts_no_process() -> None:
-    engine = MiniLM(has_process=True)
+    engine = MiniLM(process_environment={})
     await engine.embed(["Where does Alice live?"], input_type="query")
     assert not _children()
     await engine.aclose()
 
 
 async def test_a_process_that_was_killed_fails_one_call_and_is_replaced() -> None:
-    engine = MiniLM(has_process=True)
+    engine = MiniLM(process_environment={})
     try:
         first = await engine.embed(TEXTS)
         (child,) = _children()
@@ -67,7 +67,7 @@ async def test_a_process_that_was_killed_fails_one_call_and_is_replaced() -> Non
 
 
 async def test_it_ends_when_its_input_ends() -> None:
-    engine = MiniLM(has_process=True)
+    engine = MiniLM(process_environment={})
     await engine.embed(TEXTS)
     (child,) = _children()
     await engine.aclose()

@@ -15,13 +15,12 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
-from mnemic.config import loader_environment
 from mnemic.db.started_threads import StartedThreads
 from mnemic.errors import EmbeddingError
 from mnemic.models.engine import FloatArray
@@ -45,9 +44,11 @@ _ROOT = str(Path(__file__).resolve().parents[2])
 class EmbeddingProcess:
     """The process and the thread that talks to it. Any number of tasks and event loops may use one."""
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, environment: Mapping[str, str]) -> None:
+        """`environment` is all that the process gets of this one's environment."""
         self.thread = StartedThreads(1, name="mnemic-embed-process")
         self._dimensions = dimensions
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self._starting = threading.Lock()
         self._is_closed = False
@@ -81,7 +82,7 @@ class EmbeddingProcess:
             if self._is_closed:
                 raise EmbeddingError("The embedder is closed.")
             if self._process is None:
-                self._process = _start()
+                self._process = _start(self._environment)
             return self._process
 
     def _forget(self, process: "subprocess.Popen[bytes]") -> None:
@@ -91,13 +92,13 @@ class EmbeddingProcess:
         _end(process)
 
 
-def send(stream: BinaryIO, message: bytes) -> None:
+def send(stream: IO[bytes], message: bytes) -> None:
     """Write a message with its length."""
     stream.write(LENGTH.pack(len(message)) + message)
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> bytes:
+def receive(stream: IO[bytes]) -> bytes:
     """Read a message. EOFError at the end of the stream; EmbeddingError if the message is a failure."""
     (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
     if length == FAILED:
@@ -105,14 +106,14 @@ def receive(stream: BinaryIO) -> bytes:
     return _exactly(stream, length)
 
 
-def _exactly(stream: BinaryIO, length: int) -> bytes:
+def _exactly(stream: IO[bytes], length: int) -> bytes:
     data = stream.read(length)
     if len(data) < length:
         raise EOFError
     return data
 
 
-def _start() -> "subprocess.Popen[bytes]":
+def _start(environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
     # Relative entries would depend on the current folder.
     path = [_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))]
     try:
@@ -120,7 +121,7 @@ def _start() -> "subprocess.Popen[bytes]":
             [sys.executable, "-I", "-S", "-c", _PROGRAM, *path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=loader_environment(),
+            env=environment,
             # Ctrl-C is for this process. A session of its own would have a share of the CPU of its own, too.
             process_group=0,
         )

@@ -77,10 +77,12 @@ class MiniLM:
     name = f"local:{MODEL_NAME}"
     dimensions = DIMENSIONS
 
-    def __init__(self, *, has_process: bool = False) -> None:
-        """With `has_process`, many and long texts are embedded in a process of its own."""
+    def __init__(self, *, process_environment: Mapping[str, str] | None = None) -> None:
+        """With an environment for it, a process of its own embeds many and long texts."""
         threads = min(os.cpu_count() or 1, MAX_THREADS)
-        self._process = EmbeddingProcess(DIMENSIONS) if has_process else None
+        self._process: EmbeddingProcess | None = None
+        if process_environment is not None:
+            self._process = EmbeddingProcess(DIMENSIONS, process_environment)
         self._bulk = StartedThreads(threads, name="mnemic-embed", initializer=_lower_priority)
         self._single = StartedThreads(threads, name="mnemic-embed-single")
 

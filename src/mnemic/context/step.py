@@ -111,3 +111,5 @@ class SavedWindow:
     sent_at: datetime | None = None
     model: str = ""
     saved_usd: float = 0.0
+    version: int = 0
+    """Counts the saves of the session; 0 if it was never saved. `store.save_step` sets it."""

@@ -30,11 +30,35 @@ SAVE_MAX_BYTES = 256 << 20
 """JSON of one save: bounded by OBJECTS_MAX, so this only protects the process."""
 
 _OBJECT_COLUMNS = frozenset(
-    "key type tool source_key content_hash tokens level sent_text first_call last_use is_error is_pinned "
-    "superseded_by faults".split()
+    (
+        "key",
+        "type",
+        "tool",
+        "source_key",
+        "content_hash",
+        "tokens",
+        "level",
+        "sent_text",
+        "first_call",
+        "last_use",
+        "is_error",
+        "is_pinned",
+        "superseded_by",
+        "faults",
+    )
 )
 _WINDOW_COLUMNS = frozenset(
-    "objects related epoch calls tokens_per_char sent_at model saved_usd version".split()
+    (
+        "objects",
+        "related",
+        "epoch",
+        "calls",
+        "tokens_per_char",
+        "sent_at",
+        "model",
+        "saved_usd",
+        "version",
+    )
 )
 
 
@@ -58,7 +82,7 @@ def window_parameters(window: SavedWindow) -> dict[str, Any]:
         "model": storable(window.model, TOOL_MAX_CHARACTERS),
         "sent_at": window.sent_at,
         "saved_usd": window.saved_usd,
-        "more": _more(window, _WINDOW_COLUMNS),
+        "more": as_jsonb("the window", _more_values(window, _WINDOW_COLUMNS), max_bytes=SAVE_MAX_BYTES),
     }
 
 
@@ -232,11 +256,19 @@ def _shallow(item: Any) -> dict[str, Any]:
 
 
 def _more_values(item: Any, columns: frozenset[str]) -> dict[str, Any]:
-    return {name: value for name, value in _shallow(item).items() if name not in columns}
+    return {name: _json(value) for name, value in _shallow(item).items() if name not in columns}
 
 
-def _more(item: Any, columns: frozenset[str]) -> Jsonb:
-    return as_jsonb("more", _more_values(item, columns))
+def _json(value: Any) -> Any:
+    """A value whose texts PostgreSQL can store in JSON."""
+    match value:
+        case str():
+            return storable(value, SOURCE_KEY_MAX_CHARACTERS)
+        case tuple() | list():
+            return [_json(each) for each in value]
+        case Mapping():
+            return {_json(key): _json(each) for key, each in value.items()}
+    return value
 
 
 def _from_more(kind: type[Any], more: Mapping[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,10 @@ class ContextSession:
 
 @dataclass(frozen=True, slots=True)
 class ContextLevel:
-    """An object at one level: what the text left out, what it can still answer, when the full text is needed."""
+    """An object at one level.
+
+    It says what the text left out, which questions it still answers, and when the full text is needed.
+    """
 
     level: ContextLevelNumber
     text: str
@@ -125,7 +128,7 @@ class AssembledObject:
 
 @dataclass(frozen=True, slots=True)
 class AssembledContext:
-    """A context within a budget of tokens; `left_out` are keys of objects that are not even there in a line."""
+    """A context within a budget of tokens; `left_out` are keys of objects for which there was no room."""
 
     text: str
     objects: tuple[AssembledObject, ...]
@@ -159,9 +162,10 @@ class RestoredContext:
 class ContextEvent:
     """One decision of a session. Which fields are set depends on the kind.
 
-    A request has `tokens`, `full_tokens`, `zone` and the money saved so far; an admission `to_level`, `score`,
-    `parts` and `threshold`; a transition `from_level` and `to_level`; a fault `fault`, `question`, `tokens`
-    and `restored`; an epoch `epoch`, `full_tokens` before and `tokens` after it, and the saving expected.
+    A request has `tokens`, `full_tokens`, `zone` and the money saved so far; an admission `to_level`,
+    `score`, `parts` and `threshold`; a transition `from_level` and `to_level`; a fault `fault`, `question`,
+    `tokens` and `restored`; an epoch `epoch`, `full_tokens` before and `tokens` after it, and the saving
+    that was expected.
     """
 
     event_id: UUID

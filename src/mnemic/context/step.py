@@ -119,3 +119,5 @@ class SavedWindow:
     """Tokens of passages and restored texts, which the client does not send."""
     sent_entries: int = 0
     """Entries of the last request: so many the provider may have cached."""
+    version: int = 0
+    """Counts the saves of the session; 0 if it was never saved. `store.save_step` sets it."""

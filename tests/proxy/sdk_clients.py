@@ -239,7 +239,7 @@ class PydanticSession:
         return ended.output
 
 
-async def _ignore_events(_: RunContext[None], events: AsyncIterable[AgentStreamEvent]) -> None:
+async def _ignore_events(_: RunContext[object], events: AsyncIterable[AgentStreamEvent]) -> None:
     async for _event in events:
         pass
 

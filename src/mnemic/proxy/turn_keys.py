@@ -28,7 +28,7 @@ def text_hash(*texts: str) -> str:
 def turn_key(call_ids: Iterable[str], *, text: str, answers: str) -> str:
     """The key of a turn of the assistant.
 
-    `answers` identifies what the turn answers: the key of the last entry before it.
+    `answers` identifies what the turn answers, as `Answered` has it.
     """
     ids = ",".join(call_ids)
     return f"calls:{ids}" if ids else f"text:{text_hash(answers, text)}"
@@ -52,3 +52,23 @@ class EntryKeys:
         self._seen[key] += 1
         count = self._seen[key]
         return key if count == 1 else f"{key}#{count}"
+
+
+class Answered:
+    """What the next turn of the assistant answers: words of the user, or the result of a call.
+
+    Follows a transcript in order. Words of the user and ids of calls are the same in both transcripts, so
+    each gives the same keys.
+    """
+
+    def __init__(self) -> None:
+        self._keys = EntryKeys()
+        self.key = ""
+
+    def user(self, text: str) -> None:
+        """Words of the user; the same words again are something else."""
+        self.key = self._keys.of("user", text)
+
+    def result(self, call_id: str) -> None:
+        """The result of a call of the client."""
+        self.key = f"result:{call_id}"

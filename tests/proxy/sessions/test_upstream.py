@@ -7,7 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.proxy.sdk_clients import CLIENTS, THINKING, AnthropicSession, ChatSession, ResponsesSession
+from tests.proxy.sessions.sdk_clients import (
+    CLIENTS,
+    THINKING,
+    AnthropicSession,
+    ChatSession,
+    ResponsesSession,
+)
 from tests.proxy.upstream.rules import Rules
 from tests.proxy.upstream.script import Call, Failure, Script, Thinking, Use, script, step
 from tests.proxy.upstream.server import Upstream
@@ -25,33 +31,33 @@ SESSION = script(
 
 
 async def test_every_client_runs_a_session_without_a_proxy(
-    upstream: Upstream, subtests: pytest.Subtests
+    strict_upstream: Upstream, subtests: pytest.Subtests
 ) -> None:
     for name, open_session in CLIENTS.items():
-        upstream.script = SESSION
+        strict_upstream.script = SESSION
         with subtests.test(name):
-            async with aclosing(open_session(upstream.url)) as session:
+            async with aclosing(open_session(strict_upstream.url)) as session:
                 assert await session.ask("What is in the files?") == "Both are read."
                 assert await session.ask("What time is it?") == "It is late."
             assert sorted(session.seen.called) == ["bash", "bash", "read", "read"]
-    assert upstream.problems == []
-    assert list(map(str, upstream.rewrites)) == []
+    assert strict_upstream.problems == []
+    assert list(map(str, strict_upstream.rewrites)) == []
 
 
-async def anthropic_body(upstream: Upstream) -> dict[str, Any]:
+async def anthropic_body(strict_upstream: Upstream) -> dict[str, Any]:
     """A valid request with thinking, calls and results."""
-    upstream.script = SESSION
-    async with aclosing(AnthropicSession(upstream.url, thinking=THINKING)) as session:
+    strict_upstream.script = SESSION
+    async with aclosing(AnthropicSession(strict_upstream.url, thinking=THINKING)) as session:
         await session.ask("Go.")
-    body = copy.deepcopy(upstream.received[-1].body)
+    body = copy.deepcopy(strict_upstream.received[-1].body)
     body["stream"] = False
     return dict(body)
 
 
-async def post(upstream: Upstream, path: str, body: Any, **headers: str) -> httpx.Response:
+async def post(strict_upstream: Upstream, path: str, body: Any, **headers: str) -> httpx.Response:
     async with httpx.AsyncClient() as client:
         named = {"anthropic-version": "2023-06-01"} | {key.replace("_", "-"): v for key, v in headers.items()}
-        return await client.post(upstream.url + path, json=body, headers=named)
+        return await client.post(strict_upstream.url + path, json=body, headers=named)
 
 
 def _swap_results(body: dict[str, Any]) -> None:
@@ -111,44 +117,44 @@ ANTHROPIC_FAULTS: dict[str, tuple[Any, str]] = {
 
 
 async def test_anthropic_rejects_what_the_provider_rejects(
-    upstream: Upstream, subtests: pytest.Subtests
+    strict_upstream: Upstream, subtests: pytest.Subtests
 ) -> None:
-    good = await anthropic_body(upstream)
-    assert (await post(upstream, "/v1/messages", good)).status_code == 200
+    good = await anthropic_body(strict_upstream)
+    assert (await post(strict_upstream, "/v1/messages", good)).status_code == 200
     for name, (spoil, message) in ANTHROPIC_FAULTS.items():
         body = copy.deepcopy(good)
         spoil(body)
         with subtests.test(name):
-            response = await post(upstream, "/v1/messages", body)
+            response = await post(strict_upstream, "/v1/messages", body)
             assert response.status_code == 400
             assert message in response.json()["error"]["message"]
 
 
-async def test_thinking_that_no_longer_fits_can_be_dropped(upstream: Upstream) -> None:
-    body = await anthropic_body(upstream)
+async def test_thinking_that_no_longer_fits_can_be_dropped(strict_upstream: Upstream) -> None:
+    body = await anthropic_body(strict_upstream)
     _change_first_message(body)
     body["thinking"] = {"type": "adaptive", "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-    upstream.begin_epoch()
+    strict_upstream.begin_epoch()
     beta = "thinking-binding-controls-2026-08-01"
-    response = await post(upstream, "/v1/messages", body, anthropic_beta=beta)
+    response = await post(strict_upstream, "/v1/messages", body, anthropic_beta=beta)
     assert response.status_code == 200
     assert [one["type"] for one in response.json()["input_transformations"]] == ["thinking_dropped"] * 2
-    assert upstream.rewrites == []
-    assert len(upstream.conversations.allowed) == 1
+    assert strict_upstream.rewrites == []
+    assert len(strict_upstream.conversations.allowed) == 1
 
 
-async def test_first_thinking_may_be_left_out_but_not_thinking_between(upstream: Upstream) -> None:
-    upstream.script = script(
+async def test_first_thinking_may_be_left_out_but_not_thinking_between(strict_upstream: Upstream) -> None:
+    strict_upstream.script = script(
         [*(step(Thinking(f"Thought {n}"), Use("read", f"{n}.py")) for n in range(3)), step("ok")]
     )
-    async with aclosing(AnthropicSession(upstream.url)) as session:
+    async with aclosing(AnthropicSession(strict_upstream.url)) as session:
         await session.ask("Go.")
-    good = copy.deepcopy(upstream.received[-1].body) | {"stream": False}
+    good = copy.deepcopy(strict_upstream.received[-1].body) | {"stream": False}
     first, between = copy.deepcopy(good), copy.deepcopy(good)
     del first["messages"][1]["content"][0]
-    assert (await post(upstream, "/v1/messages", first)).status_code == 200
+    assert (await post(strict_upstream, "/v1/messages", first)).status_code == 200
     del between["messages"][3]["content"][0]
-    assert "bound to a different" in (await post(upstream, "/v1/messages", between)).text
+    assert "bound to a different" in (await post(strict_upstream, "/v1/messages", between)).text
 
 
 CHAT_FAULTS: dict[str, tuple[Any, str]] = {
@@ -163,16 +169,18 @@ CHAT_FAULTS: dict[str, tuple[Any, str]] = {
 }
 
 
-async def test_chat_rejects_what_the_provider_rejects(upstream: Upstream, subtests: pytest.Subtests) -> None:
-    upstream.script = SESSION
-    async with aclosing(ChatSession(upstream.url, is_streamed=False)) as session:
+async def test_chat_rejects_what_the_provider_rejects(
+    strict_upstream: Upstream, subtests: pytest.Subtests
+) -> None:
+    strict_upstream.script = SESSION
+    async with aclosing(ChatSession(strict_upstream.url, is_streamed=False)) as session:
         await session.ask("Go.")
-    good = upstream.received[-1].body
+    good = strict_upstream.received[-1].body
     for name, (spoil, message) in CHAT_FAULTS.items():
         body = copy.deepcopy(good)
         spoil(body)
         with subtests.test(name):
-            response = await post(upstream, "/v1/chat/completions", body)
+            response = await post(strict_upstream, "/v1/chat/completions", body)
             assert response.status_code == 400
             assert message in response.json()["error"]["message"]
 
@@ -207,91 +215,91 @@ def _first(body: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 async def test_responses_rejects_what_the_provider_rejects(
-    upstream: Upstream, subtests: pytest.Subtests
+    strict_upstream: Upstream, subtests: pytest.Subtests
 ) -> None:
-    upstream.script = SESSION
-    async with aclosing(ResponsesSession(upstream.url, is_streamed=False, is_stored=False)) as session:
+    strict_upstream.script = SESSION
+    async with aclosing(ResponsesSession(strict_upstream.url, is_streamed=False, is_stored=False)) as session:
         await session.ask("Go.")
-    good = upstream.received[-1].body
-    assert (await post(upstream, "/v1/responses", good)).status_code == 200
+    good = strict_upstream.received[-1].body
+    assert (await post(strict_upstream, "/v1/responses", good)).status_code == 200
     for name, (spoil, message) in RESPONSES_FAULTS.items():
         body = copy.deepcopy(good)
         spoil(body)
         with subtests.test(name):
-            response = await post(upstream, "/v1/responses", body)
+            response = await post(strict_upstream, "/v1/responses", body)
             assert response.status_code == 400
             assert message in response.json()["error"]["message"]
 
 
-async def test_a_request_that_changes_what_was_sent_is_noted(upstream: Upstream) -> None:
-    upstream.rules = Rules(binding="off")
-    body = await anthropic_body(upstream)
+async def test_a_request_that_changes_what_was_sent_is_noted(strict_upstream: Upstream) -> None:
+    strict_upstream.rules = Rules(binding="off")
+    body = await anthropic_body(strict_upstream)
     body["messages"][2]["content"][0]["content"] = "shorter"
-    assert (await post(upstream, "/v1/messages", body)).status_code == 200
+    assert (await post(strict_upstream, "/v1/messages", body)).status_code == 200
     assert (
-        [rewrite.after for rewrite in upstream.rewrites]
-        == [rewrite.after for rewrite in upstream.rewrites if "shorter" in rewrite.after]
+        [rewrite.after for rewrite in strict_upstream.rewrites]
+        == [rewrite.after for rewrite in strict_upstream.rewrites if "shorter" in rewrite.after]
         != []
     )
-    upstream.rules = Rules(binding="off", rejects_rewrites=True)
+    strict_upstream.rules = Rules(binding="off", rejects_rewrites=True)
     body["messages"][2]["content"][0]["content"] = "shorter still"
-    assert (await post(upstream, "/v1/messages", body)).status_code == 400
+    assert (await post(strict_upstream, "/v1/messages", body)).status_code == 400
 
 
-async def test_the_prompt_cache_reads_what_an_earlier_request_wrote(upstream: Upstream) -> None:
-    body = await anthropic_body(upstream)
+async def test_the_prompt_cache_reads_what_an_earlier_request_wrote(strict_upstream: Upstream) -> None:
+    body = await anthropic_body(strict_upstream)
     body["tools"][-1]["cache_control"] = body["messages"][0]["cache_control"] = {"type": "ephemeral"}
     body["messages"][0] = {
         "role": "user",
         "content": [{"type": "text", "text": "Go.", "cache_control": {"type": "ephemeral"}}],
     }
-    first = (await post(upstream, "/v1/messages", body)).json()["usage"]
-    second = (await post(upstream, "/v1/messages", body)).json()["usage"]
+    first = (await post(strict_upstream, "/v1/messages", body)).json()["usage"]
+    second = (await post(strict_upstream, "/v1/messages", body)).json()["usage"]
     assert first["cache_read_input_tokens"] == 0 < first["cache_creation_input_tokens"]
     assert second["cache_read_input_tokens"] == first["cache_creation_input_tokens"]
     assert second["cache_creation_input_tokens"] == 0
 
 
-async def failing(upstream: Upstream, failure: Failure) -> httpx.Response:
-    upstream.script = Script([[step("Some words that take several events.", failure=failure)]])
+async def failing(strict_upstream: Upstream, failure: Failure) -> httpx.Response:
+    strict_upstream.script = Script([[step("Some words that take several events.", failure=failure)]])
     body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "stream": True}
     tools = [{"name": "read", "input_schema": {"type": "object"}}]
-    return await post(upstream, "/v1/messages", body | {"tools": tools})
+    return await post(strict_upstream, "/v1/messages", body | {"tools": tools})
 
 
-async def test_scripted_failures(upstream: Upstream) -> None:
+async def test_scripted_failures(strict_upstream: Upstream) -> None:
     for status in (429, 500, 529):
-        assert (await failing(upstream, Failure(status))).status_code == status
-        upstream._failed.clear()
-    broken = await failing(upstream, Failure(error_after=3))
+        assert (await failing(strict_upstream, Failure(status))).status_code == status
+        strict_upstream.forget()
+    broken = await failing(strict_upstream, Failure(error_after=3))
     assert "event: error" in broken.text
     assert "message_stop" not in broken.text
     with pytest.raises(httpx.RemoteProtocolError):
-        await failing(upstream, Failure(cut_after=3))
+        await failing(strict_upstream, Failure(cut_after=3))
 
 
-async def test_a_stream_in_pieces_holds_the_same_bytes(upstream: Upstream) -> None:
-    whole = await failing(upstream, Failure())
-    upstream.rules = Rules(piece_bytes=(1, 2, 3))
-    pieces = await failing(upstream, Failure())
+async def test_a_stream_in_pieces_holds_the_same_bytes(strict_upstream: Upstream) -> None:
+    whole = await failing(strict_upstream, Failure())
+    strict_upstream.rules = Rules(piece_bytes=(1, 2, 3))
+    pieces = await failing(strict_upstream, Failure())
     assert len(whole.content) == len(pieces.content)
-    assert upstream.received[-1].sent == pieces.content
+    assert strict_upstream.received[-1].sent == pieces.content
 
 
-async def test_a_client_that_leaves_is_noticed(upstream: Upstream) -> None:
-    upstream.script = Script([[step("Some words.", failure=Failure(hold_after=2))]])
+async def test_a_client_that_leaves_is_noticed(strict_upstream: Upstream) -> None:
+    strict_upstream.script = Script([[step("Some words.", failure=Failure(hold_after=2))]])
     tools = [{"name": "read", "input_schema": {"type": "object"}}]
     body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "tools": tools}
     headers = {"anthropic-version": "2023-06-01"}
     async with httpx.AsyncClient() as client:
-        address = upstream.url + "/v1/messages"
+        address = strict_upstream.url + "/v1/messages"
         async with client.stream("POST", address, json=body | {"stream": True}, headers=headers):
             pass
-    await wait_for(lambda: upstream.received[0].client_left, what="the stand-in to notice")
+    await wait_for(lambda: strict_upstream.received[0].client_left, what="the stand-in to notice")
 
 
-async def test_a_call_by_name_reaches_the_client(upstream: Upstream) -> None:
-    upstream.script = script([step(Call("read", {"path": "x"})), step("ok")])
-    async with aclosing(ChatSession(upstream.url)) as session:
+async def test_a_call_by_name_reaches_the_client(strict_upstream: Upstream) -> None:
+    strict_upstream.script = script([step(Call("read", {"path": "x"})), step("ok")])
+    async with aclosing(ChatSession(strict_upstream.url)) as session:
         await session.ask("Go.")
     assert session.seen.called == ["read"]

@@ -34,7 +34,9 @@ class Decision:
     def must_be_committed(self) -> bool:
         """Whether the next request could not decide the same without the store."""
         is_lowered = any(each.level != FULL for each in self.step.admissions)
-        return is_lowered or self.step.epoch is not None or bool(self.step.transitions) or self.cut is not None
+        return (
+            is_lowered or self.step.epoch is not None or bool(self.step.transitions) or self.cut is not None
+        )
 
 
 async def load(session: OpenSession, caller: Caller, settings: PagingSettings) -> bool:

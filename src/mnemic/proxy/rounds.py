@@ -115,9 +115,7 @@ class Rounds:
         if not self.is_streamed:
             return await self._take_whole(response)
         if not self.request.has_started:
-            headers = without(
-                response_headers(response.headers.raw), b"content-length", b"content-encoding"
-            )
+            headers = without(response_headers(response.headers.raw), b"content-length", b"content-encoding")
             await start_response(self.request.send, OK, headers)
         return await self._relay_stream(response)
 
@@ -142,9 +140,7 @@ class Rounds:
         raw = await _read(response)
         body = load_json(raw)
         self.relay.whole(body, raw)
-        self._head = without(
-            response_headers(response.headers.raw), b"content-length", b"content-encoding"
-        )
+        self._head = without(response_headers(response.headers.raw), b"content-length", b"content-encoding")
         return self.relay.end_round()
 
     async def _relay_error(self, response: httpx.Response) -> None:

@@ -77,9 +77,7 @@ class Prepared:
 class Turns:
     """Runs the turns of all callers."""
 
-    def __init__(
-        self, tenants: Tenants, settings: Settings, forwarder: Forwarder, *, max_bytes: int
-    ) -> None:
+    def __init__(self, tenants: Tenants, settings: Settings, forwarder: Forwarder, *, max_bytes: int) -> None:
         self._tenants = tenants
         self._forwarder = forwarder
         self._max_bytes = max_bytes
@@ -116,9 +114,7 @@ class Turns:
     async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, raw: bytes) -> Prepared:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
         encoding = first(request.headers, b"content-encoding")
-        body, conversation, compaction = await asyncio.to_thread(
-            _read, api, raw, encoding, self._max_bytes
-        )
+        body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
         name = SessionName(caller.tenant, caller.owner, identify(request.header_values, conversation))
         session = self._sessions.get(name)
         async with session.lock:

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from bench.context.transcripts import Call, tokens_of
 from mnemic.context.entry import Entry
+from mnemic.context.levels.kinds import kind_of, source_key
 from mnemic.context.levels.level import Source
-from mnemic.context.policy.stand_in_levels import kind_of, make_level, source_key
+from mnemic.context.levels.shortening import make_level
 
 PAGE_MIN_CHARS = 700
 """Shorter results are never replaced, by no policy."""

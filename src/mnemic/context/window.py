@@ -268,8 +268,8 @@ class Window:
 
     def _add_object(self, piece: Piece) -> Admission | None:
         entry = piece.entry
-        piece.type = kind_of(entry.tool, entry.arguments, entry.text)
-        piece.source_key = source_key(entry.tool, entry.arguments)
+        piece.type = entry.type or kind_of(entry.tool, entry.arguments, entry.text)
+        piece.source_key = entry.source_key or source_key(entry.tool, entry.arguments)
         piece.path = file_path(entry.tool, entry.arguments)
         piece.names = names_of(entry.text)
         for name in piece.names:

@@ -80,9 +80,7 @@ def recording_of(session: str, entries: Sequence[Entry], said: str, known: set[s
 async def recorded_ids(caller: Caller, owner: str, session: str) -> set[str]:
     """Identities of what is recorded of a conversation."""
     async with caller.database.transaction() as transaction:
-        rows = await transaction.rows(
-            "conversations.recorded_ids", {"owner": owner, "conversation": session}
-        )
+        rows = await transaction.rows("conversations.recorded_ids", {"owner": owner, "conversation": session})
     return {row["id"] for row in rows}
 
 

@@ -258,7 +258,7 @@ class Window:
 
     def _notice_use(self, entry: Entry) -> None:
         """Objects are used when the assistant writes a name that few of them hold, or edits their file."""
-        for name in names_of(entry.text):
+        for name in names_of(entry.text) if self.settings.use_names else ():
             holders = self._holders.get(name)
             if holders and len(holders) <= _COMMON_HOLDERS:
                 for key in holders:
@@ -272,7 +272,7 @@ class Window:
 
     def _add_object(self, piece: Piece) -> Admission | None:
         entry = piece.entry
-        piece.type = kind_of(entry.tool, entry.arguments, entry.text)
+        piece.type = "file" if is_editing(entry.tool) else kind_of(entry.tool, entry.arguments, entry.text)
         piece.source_key = source_key(entry.tool, entry.arguments)
         piece.names = names_of(entry.text)
         for name in piece.names:

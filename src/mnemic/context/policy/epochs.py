@@ -61,7 +61,9 @@ def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettin
     age = moment.call - piece.last_use
     if piece.type == "file":
         kept = settings.edited_calls if piece.source_key in moment.edited else settings.file_calls
-        kept = kept * (settings.cold_factor if moment.is_cold else settings.turn_factor if moment.at_user_turn else 1.0)
+        kept = kept * (
+            settings.cold_factor if moment.is_cold else settings.turn_factor if moment.at_user_turn else 1.0
+        )
         if age < max(protected, kept if moment.zone != "emergency" else 0):
             return None
         return Target(1 if piece.entry.is_error else settings.file_level, f"a file not used for {age} calls")

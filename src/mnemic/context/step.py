@@ -111,3 +111,13 @@ class SavedWindow:
     sent_at: datetime | None = None
     model: str = ""
     saved_usd: float = 0.0
+    edited: tuple[tuple[str, int], ...] = ()
+    """Edited files, with the call of their last edit."""
+    fault_calls: tuple[int, ...] = ()
+    """Calls of the newest faults, to notice thrashing."""
+    appended_tokens: int = 0
+    """Tokens of passages and restored texts, which the client does not send."""
+    sent_entries: int = 0
+    """Entries of the last request: so many the provider may have cached."""
+    version: int = 0
+    """Counts the saves of the session; 0 if it was never saved. `store.save_step` sets it."""

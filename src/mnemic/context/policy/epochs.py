@@ -1,0 +1,84 @@
+"""Epochs: when the prompt is rewritten, and which objects fall to which level.
+
+Within an epoch the prompt only grows, so that the provider's cache holds its beginning. A new epoch
+begins when the cache is lost anyway (no request for five minutes, another model, a compaction by the
+client), or when what it frees is worth more than writing the cache again (`costs.best_start`). It
+prefers the user's turns; between calls of tools it begins only in the zone of warning or above.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from mnemic.context.levels.level import FULL, Level
+from mnemic.context.piece import Piece
+from mnemic.context.policy.settings import PagingSettings
+from mnemic.context.policy.zones import is_at_least
+from mnemic.context.step import Zone
+
+EMERGENCY_PROTECTED_CALLS = 2
+"""In an emergency only the newest calls are protected."""
+SHORTENED_MIN_CHARS = 120
+"""A shorter text that saves less than this is not worth a change."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When a plan is made."""
+
+    call: int
+    zone: Zone
+    is_cold: bool
+    """Whether the provider's cache is lost anyway."""
+    at_user_turn: bool
+    is_thrashing: bool
+    protected_calls: int
+    edited: Mapping[str, int]
+    """Edited files, with the call of their last edit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The level that an object should have, and why."""
+
+    level: Level
+    reason: str
+
+
+def target_of(piece: Piece, moment: Moment, settings: PagingSettings) -> Target | None:
+    """The level to which an object falls in the next epoch; None if it stays as it is."""
+    if piece.is_pinned:
+        return Target(FULL, "pinned") if piece.level != FULL else None
+    is_emergency = moment.zone == "emergency"
+    protected = EMERGENCY_PROTECTED_CALLS if is_emergency else moment.protected_calls
+    if moment.call - piece.first_call < protected:
+        return None
+    target = _target(piece, moment, protected, settings)
+    return target if target and target.level > piece.level else None
+
+
+def _target(piece: Piece, moment: Moment, protected: int, settings: PagingSettings) -> Target | None:
+    if piece.superseded_by:
+        return Target(3, f"superseded by {piece.superseded_by}")
+    age = moment.call - piece.last_use
+    if age < protected:
+        return None
+    if piece.entry.is_error:
+        return Target(1, "an error stays at level 1 or better")
+    if piece.type == "file":
+        if piece.source_key in moment.edited and age < settings.edited_calls and moment.zone != "emergency":
+            return None
+        return Target(2, f"a file not used for {age} calls")
+    return Target(3, f"output not used for {age} calls")
+
+
+def may_begin(moment: Moment) -> bool:
+    """Whether an epoch may begin now, if it pays."""
+    if moment.is_cold or is_at_least(moment.zone, "critical"):
+        return True
+    return not moment.is_thrashing and (moment.at_user_turn or is_at_least(moment.zone, "warning"))
+
+
+def targets_of(pieces: Sequence[Piece], find: Callable[[Piece], Target | None]) -> dict[int, Target]:
+    """Objects that would change, by position."""
+    found = ((position, find(piece)) for position, piece in enumerate(pieces) if piece.is_object)
+    return {position: target for position, target in found if target}

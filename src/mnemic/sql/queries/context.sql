@@ -1,0 +1,176 @@
+-- Context paging: the state of windows, as context/store.py reads and writes it. A window is saved by one statement.
+
+-- name: save
+-- Saves what changed in a window, and the decisions that changed it; returns the new version, or null and nothing is
+-- written: if the session has another version than the caller has read (0 for a new session), or if the owner has too
+-- many sessions. Positions of new objects follow those that are stored.
+WITH held AS (
+    INSERT INTO state.context_sessions AS stored (
+        tenant_id, owner, channel, session, epoch, call_count, zone, tokens, full_tokens, tokens_per_char, model, sent_at,
+        saved_usd, more
+    )
+    SELECT
+        %(tenant_id)s, %(owner)s, %(channel)s, %(session)s, %(epoch)s, %(call_count)s, coalesce(%(zone)s::text, 'normal'),
+        coalesce(%(tokens)s::int, 0), coalesce(%(full_tokens)s::int, 0), %(tokens_per_char)s, %(model)s,
+        %(sent_at)s::timestamptz, %(saved_usd)s, %(more)s
+    WHERE CASE
+        WHEN %(version)s = 0 THEN %(sessions_max)s > (
+            SELECT count(*) FROM state.context_sessions AS others
+            WHERE others.tenant_id = %(tenant_id)s AND others.owner = %(owner)s
+        )
+        ELSE EXISTS (
+            SELECT FROM state.context_sessions AS present
+            WHERE present.tenant_id = %(tenant_id)s AND present.owner = %(owner)s AND present.session = %(session)s
+        )
+    END
+    ON CONFLICT (tenant_id, owner, session) DO UPDATE
+    SET version = stored.version + 1, epoch = excluded.epoch, call_count = excluded.call_count,
+        zone = coalesce(%(zone)s::text, stored.zone), tokens = coalesce(%(tokens)s::int, stored.tokens),
+        full_tokens = coalesce(%(full_tokens)s::int, stored.full_tokens), tokens_per_char = excluded.tokens_per_char,
+        model = excluded.model, sent_at = excluded.sent_at, saved_usd = excluded.saved_usd, more = excluded.more,
+        used_at = now(), closed_at = CASE WHEN %(reopens)s THEN NULL ELSE stored.closed_at END
+    WHERE stored.version = %(version)s
+    RETURNING session_id, version
+),
+contents AS (
+    INSERT INTO state.context_contents AS stored (tenant_id, owner, content_hash, content)
+    SELECT DISTINCT ON (given.content_hash) %(tenant_id)s, %(owner)s, given.content_hash, given.content
+    FROM held, unnest(%(content_hashes)s::bytea[], %(contents)s::bytea[]) AS given (content_hash, content)
+    ORDER BY given.content_hash
+    -- Locks the row and renews its time, so that the job that deletes unused contents leaves it alone.
+    ON CONFLICT (tenant_id, owner, content_hash) DO UPDATE SET stored_at = now()
+),
+objects AS (
+    INSERT INTO state.context_objects AS stored (
+        tenant_id, owner, session_id, key, "position", type, tool, source_key, content_hash, tokens, level, sent_text, line,
+        names, tags, first_call, last_use, is_error, is_pinned, is_recalled, superseded_by, fault_count, more
+    )
+    SELECT
+        %(tenant_id)s, %(owner)s, held.session_id, given.key, coalesce(last.position + 1, 0) + given.index, given.type,
+        given.tool, given.source_key, decode(given.content_hash, 'hex'), given.tokens, given.level, sent.text,
+        coalesce(given.line, ''), coalesce(given.names, '{}'), coalesce(given.tags, '{}'), given.first_call,
+        given.last_use, given.is_error, given.is_pinned, coalesce(given.is_recalled, false), given.superseded_by,
+        given.fault_count, given.more
+    FROM held
+    CROSS JOIN LATERAL (
+        SELECT max(placed.position) AS position FROM state.context_objects AS placed
+        WHERE placed.tenant_id = %(tenant_id)s AND placed.session_id = held.session_id
+    ) AS last
+    CROSS JOIN jsonb_to_recordset(%(objects)s) AS given (
+        index int, key text, type text, tool text, source_key text, content_hash text, tokens int[], level smallint,
+        line text, names text[], tags text[], first_call int, last_use int, is_error boolean, is_pinned boolean,
+        is_recalled boolean, superseded_by text, fault_count int, more jsonb
+    )
+    LEFT JOIN unnest(%(sent_keys)s::text[], %(sent_texts)s::bytea[]) AS sent (key, text) ON sent.key = given.key
+    ON CONFLICT (tenant_id, session_id, key) DO UPDATE
+    SET type = excluded.type, tool = excluded.tool, source_key = excluded.source_key, content_hash = excluded.content_hash,
+        tokens = excluded.tokens, level = excluded.level, sent_text = excluded.sent_text,
+        line = CASE WHEN excluded.line = '' THEN stored.line ELSE excluded.line END,
+        names = CASE WHEN excluded.names = '{}' THEN stored.names ELSE excluded.names END,
+        tags = CASE WHEN excluded.tags = '{}' THEN stored.tags ELSE excluded.tags END,
+        first_call = excluded.first_call, last_use = excluded.last_use, is_error = excluded.is_error,
+        is_pinned = excluded.is_pinned, is_recalled = stored.is_recalled OR excluded.is_recalled,
+        superseded_by = excluded.superseded_by, fault_count = excluded.fault_count, is_in_window = true,
+        more = excluded.more
+),
+gone AS (
+    UPDATE state.context_objects AS stored SET is_in_window = false
+    FROM held
+    WHERE stored.tenant_id = %(tenant_id)s AND stored.session_id = held.session_id AND stored.key = ANY (%(gone_keys)s)
+),
+related AS (
+    INSERT INTO state.context_relationships (tenant_id, owner, session_id, from_key, to_key, relation)
+    SELECT DISTINCT %(tenant_id)s::uuid, %(owner)s, held.session_id, given.from_key, given.to_key, given.relation
+    FROM held, jsonb_to_recordset(%(related)s) AS given (from_key text, to_key text, relation text)
+    ON CONFLICT DO NOTHING
+),
+unrelated AS (
+    DELETE FROM state.context_relationships AS stored
+    USING held, jsonb_to_recordset(%(unrelated)s) AS given (from_key text, to_key text, relation text)
+    WHERE stored.tenant_id = %(tenant_id)s AND stored.session_id = held.session_id AND stored.from_key = given.from_key
+      AND stored.to_key = given.to_key AND stored.relation = given.relation
+),
+epochs AS (
+    INSERT INTO state.context_epochs (
+        tenant_id, owner, session_id, event_id, call, number, reason, tokens_before, tokens_after, saving_usd
+    )
+    SELECT %(tenant_id)s, %(owner)s, held.session_id, given.*
+    FROM held, jsonb_to_recordset(%(epochs)s) AS given (
+        event_id uuid, call int, number int, reason text, tokens_before int, tokens_after int, saving_usd double precision
+    )
+),
+transitions AS (
+    INSERT INTO state.context_transitions (
+        tenant_id, owner, session_id, event_id, call, key, from_level, to_level, reason
+    )
+    SELECT %(tenant_id)s, %(owner)s, held.session_id, given.*
+    FROM held, jsonb_to_recordset(%(transitions)s) AS given (
+        event_id uuid, call int, key text, from_level smallint, to_level smallint, reason text
+    )
+),
+admissions AS (
+    INSERT INTO state.context_admissions (
+        tenant_id, owner, session_id, event_id, call, key, level, score, parts, threshold, reason
+    )
+    SELECT %(tenant_id)s, %(owner)s, held.session_id, given.*
+    FROM held, jsonb_to_recordset(%(admissions)s) AS given (
+        event_id uuid, call int, key text, level smallint, score double precision, parts jsonb,
+        threshold double precision, reason text
+    )
+),
+faults AS (
+    INSERT INTO state.context_faults (
+        tenant_id, owner, session_id, event_id, call, key, kind, question, tokens, restored
+    )
+    SELECT %(tenant_id)s, %(owner)s, held.session_id, given.*
+    FROM held, jsonb_to_recordset(%(faults)s) AS given (
+        event_id uuid, call int, key text, kind text, question text, tokens int, restored text[]
+    )
+),
+steps AS (
+    INSERT INTO state.context_steps (
+        tenant_id, owner, session_id, event_id, call, tokens, full_tokens, zone, saved_usd
+    )
+    SELECT %(tenant_id)s, %(owner)s, held.session_id, given.*
+    FROM held, jsonb_to_recordset(%(steps)s) AS given (
+        event_id uuid, call int, tokens int, full_tokens int, zone text, saved_usd double precision
+    )
+)
+SELECT (SELECT held.version FROM held) AS version
+
+-- name: session
+-- The state of a window, with its relationships.
+SELECT
+    session_id, version, epoch, call_count, tokens_per_char, model, sent_at, saved_usd, more,
+    (
+        SELECT coalesce(jsonb_agg(jsonb_build_array(from_key, to_key, relation) ORDER BY from_key, to_key, relation), '[]')
+        FROM state.context_relationships AS related
+        WHERE related.tenant_id = %(tenant_id)s AND related.session_id = sessions.session_id
+    ) AS related
+FROM state.context_sessions AS sessions
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND session = %(session)s
+
+-- name: hold_session
+-- Makes other transactions that would change this session wait until this one ends.
+SELECT session_id FROM state.context_sessions
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND session = %(session)s
+FOR NO KEY UPDATE
+
+-- name: window_objects
+-- The objects in the window of a session, in order of admission.
+SELECT
+    key, type, tool, source_key, content_hash, tokens, level, sent_text, first_call, last_use, is_error, is_pinned,
+    superseded_by, fault_count, more
+FROM state.context_objects
+WHERE tenant_id = %(tenant_id)s AND session_id = %(session_id)s AND is_in_window
+ORDER BY "position"
+
+-- name: contents
+-- Full texts of objects of a session, of all or of those with these keys.
+SELECT objects.key, contents.content
+FROM state.context_sessions AS sessions
+JOIN state.context_objects AS objects ON objects.tenant_id = %(tenant_id)s AND objects.session_id = sessions.session_id
+JOIN state.context_contents AS contents
+    ON contents.tenant_id = %(tenant_id)s AND contents.owner = %(owner)s AND contents.content_hash = objects.content_hash
+WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
+  AND (%(keys)s::text[] IS NULL OR objects.key = ANY (%(keys)s))

@@ -59,7 +59,7 @@ async def _run(
 ) -> None:
     """Open the database, serve until a signal comes, and close everything."""
     prepare_process()
-    async with Tenants(settings, embedder=embedder) as tenants:
+    async with Tenants(settings, embedder=embedder, has_embedding_process=True) as tenants:
         has_keys = await keys.any_exist(tenants.database)
         await serve_tenants(
             tenants,

@@ -19,6 +19,8 @@ class Source:
     key: str = ""
     """What the tool was asked for: a path, a command, a pattern."""
     is_error: bool = False
+    handle: str = ""
+    """How the model asks for the full text (`memory_query`, `memory_restore`); empty: by the key."""
 
 
 @dataclass(frozen=True, slots=True)

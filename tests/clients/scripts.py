@@ -42,7 +42,7 @@ def _step(project: Path, turn: int) -> Step:
     read = Use("read", str(project / f"file_{turn % FILES}.py"))
     run = Use("bash", f"echo turn {turn}")
     recall = Call("recall", {"query": f"what happened before turn {turn}?"})
-    retain = Call("retain", {"content": f"Turn {turn} was reached."})
+    retain = Call("retain", {"text": f"Turn {turn} was reached."})
     kinds: tuple[tuple[ScriptedPart | str, ...], ...] = (
         (thought, f"Turn {turn}.", read),
         (thought, recall),

@@ -82,7 +82,7 @@ class Proxy:
             pause_s=settings.proxy_pause_s,
             connections_max=settings.proxy_max_requests,
         )
-        self._turns = Turns(tenants, self._forwarder, max_bytes=self._max_bytes)
+        self._turns = Turns(tenants, settings, self._forwarder, max_bytes=self._max_bytes)
 
     async def __aenter__(self) -> Self:
         """Connections are opened when they are needed."""

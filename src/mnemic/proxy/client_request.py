@@ -45,6 +45,11 @@ class ClientRequest:
         """Names of all headers, in lower case."""
         return frozenset(name.decode("latin-1").lower() for name, _ in self.headers)
 
+    @property
+    def header_values(self) -> dict[str, str]:
+        """Headers by name in lower case; of a repeated one the last."""
+        return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in self.headers}
+
     async def send(self, message: Message) -> None:
         """Send a part of the response."""
         self.has_started = self.has_started or message["type"] == "http.response.start"

@@ -21,9 +21,9 @@ HEADING = "Memories of earlier sessions that may help:"
 logger = logging.getLogger("mnemic.proxy")
 
 
-def wants_opening(session: OpenSession, conversation: Conversation) -> bool:
-    """Whether this is the first request of a new session."""
-    return session.saved is None and all(entry.role != "assistant" for entry in conversation.entries)
+def is_unanswered(conversation: Conversation) -> bool:
+    """Whether this is the first request of a conversation."""
+    return all(entry.role not in ("assistant", "call") for entry in conversation.entries)
 
 
 async def recall_opening(memory: AsyncMemory, session: OpenSession, conversation: Conversation) -> str | None:

@@ -74,6 +74,12 @@ class Conversation:
     """Characters of instructions and tool definitions."""
     client_session: str = ""
     """Identity in the body, such as Anthropic's `metadata.user_id`; the caller reads headers."""
+    previous_id: str = ""
+    """Responses API: id of the response that a request continues, as the client knows it.
+
+    The provider holds everything before: `entries` are only what is new, `root` says nothing about the
+    session (`Round.response_id` of the response does), and nothing that was sent can be shortened any more.
+    """
     last_turn: str = ""
     """Key of the assistant's last turn."""
     open_turn: str = ""
@@ -148,6 +154,8 @@ class Round:
     output_tokens: int = 0
     is_complete: bool = True
     """False if the stream ended early or with an error."""
+    response_id: str = ""
+    """Responses API: id under which the client knows the response, if the provider stores it."""
 
 
 class Relay(Protocol):

@@ -30,6 +30,7 @@ HIDDEN_ROUNDS_MAX = 10
 """Responses in a row that may call nothing but hidden tools; then the turn ends."""
 RESPONSE_MAX_BYTES = 64 * 1024**2
 """A response that is not streamed is held whole."""
+EVENT_STREAM = "text/event-stream"
 REFUSED = 400
 OK = 200
 
@@ -111,9 +112,13 @@ class Rounds:
         if response.status_code != OK:
             if is_first and response.status_code == REFUSED:
                 raise RefusedError
-            return await self._relay_error(response)
+            await self._relay_error(response)
+            return None
         if not self.is_streamed:
             return await self._take_whole(response)
+        if not first(response.headers.raw, b"content-type").startswith(EVENT_STREAM):
+            await self._relay_error(response)
+            return None
         if not self.request.has_started:
             headers = without(response_headers(response.headers.raw), b"content-length", b"content-encoding")
             await start_response(self.request.send, OK, headers)
@@ -138,10 +143,16 @@ class Rounds:
 
     async def _take_whole(self, response: httpx.Response) -> Round | None:
         raw = await _read(response)
-        body = load_json(raw)
-        self.relay.whole(body, raw)
         self._head = without(response_headers(response.headers.raw), b"content-length", b"content-encoding")
-        return self.relay.end_round()
+        try:
+            body = load_json(raw)
+        except ValueError:
+            body = None
+        if isinstance(body, dict):
+            self.relay.whole(body, raw)
+            return self.relay.end_round()
+        await self._send_whole(raw)
+        return None
 
     async def _relay_error(self, response: httpx.Response) -> None:
         """An error of the provider: verbatim if nothing was sent, else as an event of the stream."""
@@ -155,11 +166,16 @@ class Rounds:
         await self._end()
 
     async def _finish(self) -> None:
-        last = self.relay.finish()
         if not self.is_streamed:
-            length = (b"content-length", str(len(last)).encode())
-            await start_response(self.request.send, OK, [*self._head, length])
-        await self._send(last)
+            await self._send_whole(self.relay.finish())
+            return
+        await self._send(self.relay.finish())
+        await self._end()
+
+    async def _send_whole(self, body: bytes) -> None:
+        length = (b"content-length", str(len(body)).encode())
+        await start_response(self.request.send, OK, [*self._head, length])
+        await self._send(body)
         await self._end()
 
     async def _send(self, data: bytes) -> None:
@@ -171,7 +187,7 @@ class Rounds:
 
 
 def _decoded(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The bytes of a response. It is asked for uncompressed; one that is compressed anyway is decompressed."""
+    """The bytes of a response; it is asked for uncompressed, and decompressed if it is not."""
     if first(response.headers.raw, b"content-encoding") in ("", "identity"):
         return raw_pieces(response)
     return _decompressed(response)

@@ -12,41 +12,31 @@ it has sent itself.
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from typing import Any
 
 from mnemic.config import Settings
 from mnemic.context.policy.settings import PagingSettings
-from mnemic.errors import ConflictError, MnemicError
 from mnemic.proxy import paging
+from mnemic.proxy.active_turn import ActiveTurn, Prepared
 from mnemic.proxy.apis import APIS
 from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
-from mnemic.proxy.headers import first, request_headers, rewritten_headers
+from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
+from mnemic.proxy.hidden_tools import offered_tools
 from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
-from mnemic.proxy.opening import recall_opening, wants_opening
+from mnemic.proxy.opening import is_unanswered, recall_opening
 from mnemic.proxy.paging import Decision
-from mnemic.proxy.protocol import (
-    Api,
-    Body,
-    Changes,
-    Compaction,
-    Conversation,
-    Exchange,
-    HiddenCall,
-    HiddenTool,
-    Unsure,
-)
-from mnemic.proxy.recording import record, recorded_ids, recording_of
+from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
 from mnemic.proxy.request_bodies import parse
-from mnemic.proxy.rounds import Outcome, RefusedError, Rounds
+from mnemic.proxy.rounds import RefusedError, Rounds
+from mnemic.proxy.sessions import identify
 from mnemic.runtime.core import Caller as CoreCaller
 from mnemic.runtime.proxy_counts import ProxyCounts
-from mnemic.sdk.memory import AsyncMemory
+from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.sdk.tenants import Tenants
 from mnemic.types.scope import Scope
 
@@ -56,22 +46,6 @@ BACKGROUND_MAX = 500
 CLOSE_TIMEOUT_S = 10.0
 
 logger = logging.getLogger("mnemic.proxy")
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A request that the proxy changes."""
-
-    api: Api
-    body: Body
-    """For the provider."""
-    session: OpenSession
-    core: CoreCaller
-    memory: AsyncMemory
-    conversation: Conversation
-    hidden: frozenset[str]
-    decision: Decision | None
-    """None for a compaction: the pager decides nothing new."""
 
 
 class Turns:
@@ -98,7 +72,10 @@ class Turns:
     async def run(self, request: ClientRequest, endpoint: Endpoint, caller: Caller, raw: bytes) -> None:
         """Answer a request."""
         assert endpoint.api is not None, "the request holds a conversation"
-        api = APIS[endpoint.api]
+        api = APIS.get(endpoint.api)
+        if api is None:
+            await self._pass_through(request, endpoint, raw, "an API that the proxy does not speak")
+            return
         try:
             prepared = await self._prepare(request, api, caller, raw)
         except Unsure as reason:
@@ -119,16 +96,11 @@ class Turns:
         session = self._sessions.get(name)
         async with session.lock:
             core, memory = await self._open(session, caller)
-            tools = offered_tools(conversation.tool_names)
             try:
-                if compaction is not None:
-                    decision, changes = None, paging.repeated(session, tools)
-                    if not compaction.needs_rewriting(changes):
-                        raise compaction
-                else:
-                    decision = await self._decide(session, core, memory, conversation, tools)
-                    changes = decision.changes
-                rewritten = await asyncio.to_thread(api.rewrite, body, changes)
+                decision = await self._decide(session, core, memory, conversation, compaction)
+                rewritten = await asyncio.to_thread(
+                    api.rewrite, body, paging.changes_of(session, conversation)
+                )
             except Unsure:
                 raise
             except BaseException:
@@ -136,8 +108,7 @@ class Turns:
                 session.forget()
                 raise
         self._sessions.resize(session, paging.size_of(session, conversation))
-        hidden = frozenset(tool.name for tool in tools)
-        return Prepared(api, rewritten, session, core, memory, conversation, hidden, decision)
+        return Prepared(api, rewritten, session, core, memory, conversation, decision)
 
     async def _open(self, session: OpenSession, caller: Caller) -> tuple[CoreCaller, AsyncMemory]:
         """The memory of the caller, and the session loaded."""
@@ -154,13 +125,93 @@ class Turns:
         core: CoreCaller,
         memory: AsyncMemory,
         conversation: Conversation,
-        tools: tuple[HiddenTool, ...],
-    ) -> Decision:
-        """Decide, and commit what later requests must repeat."""
-        async with self._database.calling():
-            await paging.begin(session, core, memory, conversation)
-        decision = await asyncio.to_thread(paging.decide, session, conversation, tools)
+        compaction: Compaction | None,
+    ) -> Decision | None:
+        """Decide, and commit what later requests must repeat; None if a compaction repeats what was sent."""
+        if compaction is not None:
+            if session.has_begun and compaction.needs_rewriting(paging.changes_of(session, conversation)):
+                return None
+            raise compaction
+        if not session.has_begun:
+            await self._begin(session, core, memory, conversation)
+        decision = await asyncio.to_thread(paging.decide, session, conversation)
         if decision.must_be_committed:
             async with self._database.calling():
-                await paging.commit(session, core, conversation, decision)
+                await paging.save(session, core, conversation, decision.step, cut=decision.cut)
         return decision
+
+    async def _begin(
+        self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
+    ) -> None:
+        """Choose what every request of a session starts with."""
+        opening = None
+        if is_unanswered(conversation):
+            opening = await recall_opening(memory, session, conversation)
+        tools = offered_tools(conversation.tool_names)
+        async with self._database.calling():
+            await paging.begin(session, core, conversation, opening=opening, tools=tools)
+
+    async def _act(self, request: ClientRequest, endpoint: Endpoint, prepared: Prepared, raw: bytes) -> None:
+        """Send the changed request, and record the turn if it ends as it should."""
+        self._counts.changed[prepared.api.name] += 1
+        turn = ActiveTurn(prepared, self._database, self._counts)
+        rounds = Rounds(
+            request,
+            self._forwarder,
+            endpoint.provider,
+            _headers(prepared, request),
+            prepared.api.relay(prepared.body, prepared.hidden),
+            prepared.conversation.is_streamed,
+            turn.answer,
+            turn.store,
+        )
+        try:
+            outcome = await rounds.run(prepared.body)
+        except RefusedError:
+            self._counts.refused[prepared.api.name] += 1
+            await self._pass_through(request, endpoint, raw, "the provider refused the changed request")
+            return
+        if outcome is not None and prepared.decision is not None:
+            await self._later(turn.record(outcome))
+
+    async def _pass_through(
+        self, request: ClientRequest, endpoint: Endpoint, raw: bytes, reason: str
+    ) -> None:
+        """Send the original bytes."""
+        api = endpoint.api or "other"
+        self._counts.count_passed(api, reason)
+        logger.info("a %s request passed unchanged: %s", api, reason)
+        async with self._forwarder.response(
+            endpoint.provider,
+            request.method,
+            (request.path, request.query),
+            request_headers(request.headers),
+            raw,
+        ) as response:
+            await relay_verbatim(response, request.send)
+
+    async def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do work that the client does not wait for, unless too much of it is waiting."""
+        task = asyncio.create_task(work, name="mnemic proxy recording")
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        if len(self._background) > BACKGROUND_MAX:
+            await task
+
+
+def _read(
+    api: Api, raw: bytes, encoding: str, max_bytes: int
+) -> tuple[Body, Conversation, Compaction | None]:
+    """The conversation of a body; the exception of a compaction is returned beside it."""
+    body = parse(raw, encoding, max_bytes=max_bytes)
+    try:
+        return body, api.read(body), None
+    except Compaction as compaction:
+        return body, compaction.conversation, compaction
+
+
+def _headers(prepared: Prepared, request: ClientRequest) -> RawHeaders:
+    """The headers of the client, with those that the changed body needs."""
+    extra = prepared.api.extra_headers(prepared.body, request.header_values)
+    kept = without(rewritten_headers(request.headers), *(name.encode() for name in extra))
+    return [*kept, *((name.encode(), value.encode("latin-1")) for name, value in extra.items())]

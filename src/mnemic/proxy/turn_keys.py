@@ -11,6 +11,8 @@ from collections.abc import Iterable
 
 KEY_LENGTH = 24
 """Hexadecimal digits of a hash in a key: 96 bits."""
+IDS_LENGTH = 512
+"""Characters of ids in a key; more are hashed."""
 
 
 def canonical_text(text: str) -> str:
@@ -31,7 +33,9 @@ def turn_key(call_ids: Iterable[str], *, text: str, answers: str) -> str:
     `answers` identifies what the turn answers, as `Answered` has it.
     """
     ids = ",".join(call_ids)
-    return f"calls:{ids}" if ids else f"text:{text_hash(answers, text)}"
+    if not ids:
+        return f"text:{text_hash(answers, text)}"
+    return f"calls:{ids}" if len(ids) <= IDS_LENGTH else f"calls:{text_hash(ids)}"
 
 
 def root_hash(texts: Iterable[str]) -> bytes:

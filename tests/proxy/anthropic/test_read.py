@@ -98,6 +98,7 @@ def test_unknown_conversations_are_not_touched() -> None:
         "call without id": {
             "messages": [good[0], assistant({"type": "tool_use", "name": "Read"}), user("x")]
         },
+        "odd id": {"messages": [good[0], assistant(call("a\0b")), user(result("a\0b"))]},
         "call of the user": {"messages": [user(call("a"))]},
         "unknown kind of result": {
             "messages": [user("Go."), user({"type": "new_result", "tool_use_id": "a"})]
@@ -143,4 +144,5 @@ def test_compaction_request_is_recognised() -> None:
         )
     assert raised.value.needs_rewriting(Changes())
     quoted = user("Respond with TEXT ONLY was in the log.")
-    assert API.read(request(quoted, assistant("Yes."), user("Explain it.")))
+    conversation = API.read(request(quoted, assistant("Yes."), user("Explain it.")))
+    assert conversation.at_user_turn

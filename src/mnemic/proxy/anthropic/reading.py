@@ -1,5 +1,6 @@
 """Reads the conversation of a request, or says why the proxy must not touch it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,8 @@ COMPACTION = "Respond with TEXT ONLY"
 """How Claude Code begins the request for a summary of the conversation."""
 REMINDER = "<system-reminder>"
 """Claude Code's own notes within messages of the user. They change when a session is resumed."""
+_ID = re.compile(r"[\w.:-]{1,256}", re.ASCII)
+"""Ids of calls. The API allows fewer characters."""
 ROLES = frozenset({"user", "assistant", "system"})
 
 
@@ -147,16 +150,20 @@ def _check_blocks(run: Run) -> None:
             raise Unsure("block without type")
         if kind == "text" and not isinstance(block.get("text"), str):
             raise Unsure("text block without text")
-        if kind == "tool_use" and (run.role != "assistant" or not _has_texts(block, "id", "name")):
+        if kind == "tool_use" and (run.role != "assistant" or not _is_call(block)):
             raise Unsure("unknown call")
-        if kind == "tool_result" and (run.role != "user" or not _has_texts(block, "tool_use_id")):
+        if kind == "tool_result" and (run.role != "user" or not _is_id(block.get("tool_use_id"))):
             raise Unsure("unknown result")
         if run.role == "user" and kind != "tool_result" and "tool_use_id" in block:
             raise Unsure(f"unknown result of type {kind}")
 
 
-def _has_texts(block: Mapping[str, Any], *names: str) -> bool:
-    return all(isinstance(block.get(name), str) for name in names)
+def _is_call(block: Mapping[str, Any]) -> bool:
+    return _is_id(block.get("id")) and isinstance(block.get("name"), str)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
 def _entries(body: Body, runs: Sequence[Run]) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ def rewrite_body(body: Body, changes: Changes) -> Body:
     messages = _Messages(changes, unfit.removed).rewritten(runs)
     rewritten = {**body, "messages": [*_opening(changes), *messages]}
     if changes.tools:
-        rewritten["tools"] = [*body["tools"], *map(_definition, changes.tools)]
+        rewritten["tools"] = [*body["tools"], *_definitions(body, changes.tools)]
     if unfit.kept:
         rewritten["thinking"] = dropping_unfit(body.get("thinking"))
     return rewritten
@@ -101,8 +101,12 @@ def _opening(changes: Changes) -> Sequence[Body]:
     return opening_messages(changes.opening) if changes.opening and is_offered else ()
 
 
-def _definition(tool: HiddenTool) -> Body:
-    return {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
+def _definitions(body: Body, tools: Sequence[HiddenTool]) -> Iterator[Body]:
+    """The hidden tools, without those whose name the client uses."""
+    names = {tool.get("name") for tool in body["tools"]}
+    for tool in tools:
+        if tool.name not in names:
+            yield {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
 
 
 def _closed_turns(runs: Sequence[Run]) -> ThinkingCut:

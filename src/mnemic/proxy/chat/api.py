@@ -1,5 +1,7 @@
 """The Chat Completions API, for the flow of a request."""
 
+from collections.abc import Mapping
+
 from mnemic.proxy.chat.reading import read_conversation
 from mnemic.proxy.chat.relay import ChatRelay
 from mnemic.proxy.chat.rewriting import rewrite_body
@@ -23,6 +25,10 @@ class ChatApi:
     def relay(self, body: Body, hidden: frozenset[str]) -> ChatRelay:
         """Begin the response to a rewritten body."""
         return ChatRelay(body, hidden)
+
+    def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """None: a rewritten body needs no other headers."""
+        return {}
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself."""

@@ -9,6 +9,9 @@ from mnemic.proxy.turn_keys import Answered, turn_key
 OPENING_CALL_ID = "call_recall_opening"
 """Id of the call that brings recalled memories: the same in every request, for the provider's cache."""
 OPENING_TOOL = "recall"
+OPENING_ARGUMENTS = '{"query":"this user, this work"}'
+NOT_ANSWERED = "No answer: too many calls of memory tools in one turn."
+"""Result of hidden calls that nobody answered: the provider wants one for every call."""
 INSTRUCTION_ROLES = frozenset({"system", "developer"})
 KNOWN_ROLES = INSTRUCTION_ROLES | {"user", "assistant", "tool"}
 
@@ -82,7 +85,7 @@ def opening_messages(text: str) -> list[Body]:
     call = {
         "id": OPENING_CALL_ID,
         "type": "function",
-        "function": {"name": OPENING_TOOL, "arguments": "{}"},
+        "function": {"name": OPENING_TOOL, "arguments": OPENING_ARGUMENTS},
     }
     assistant = {"role": "assistant", "content": None, "tool_calls": [call]}
     return [assistant, tool_message(OPENING_CALL_ID, text)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemic.proxy.chat.assembly import Assembly, Call
-from mnemic.proxy.chat.messages import answered_by, tool_message
+from mnemic.proxy.chat.messages import NOT_ANSWERED, answered_by, tool_message
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.openai_errors import error_event
 from mnemic.proxy.protocol import Body, Exchange, HiddenCall, Round, ServerSentEvent
@@ -44,7 +44,8 @@ class _Response:
     finish_reason: str | None = None
     tail: list[_Held] = field(default_factory=list)
     body: Body | None = None
-    """A response that was not streamed."""
+    """A response that was not streamed, and its bytes."""
+    raw: bytes = b""
     usage: Body = field(default_factory=dict)
     failed: bool = False
     has_shown_text: bool = False
@@ -89,10 +90,10 @@ class ChatRelay:
             return event.raw
         return self._take_carried() + self._feed_chunk(chunk, event)
 
-    def whole(self, body: Body) -> None:
+    def whole(self, body: Body, raw: bytes = b"") -> None:
         """Take a response that was not streamed."""
         now = self._now
-        now.body = body
+        now.body, now.raw = body, raw
         now.usage = body.get("usage") or {}
         choices = body.get("choices")
         if not isinstance(choices, list) or not choices:
@@ -134,11 +135,12 @@ class ChatRelay:
     def exchange(self, results: Mapping[str, str]) -> Exchange | None:
         """The turn as the provider has it; None if the client has the same."""
         now = self._now
-        answered = [call for call in now.hidden() if call.id in results]
+        answered = [] if now.finish_reason in CUT_SHORT else now.hidden()
         if not now.is_complete or not (self._turns or answered):
             return None
-        kept = [call for call in now.assembly.calls if not call.is_hidden or call.id in results]
-        message = now.assembly.message(kept)
+        message = now.assembly.message(
+            [call for call in now.assembly.calls if not call.is_hidden or call in answered]
+        )
         return Exchange(
             key=turn_key([call.id for call in now.shown()], text=self._shown_text(), answers=self._answers),
             items=[*self._turns, *([message] if message else [])],
@@ -147,9 +149,12 @@ class ChatRelay:
 
     def finish(self) -> bytes:
         """The held end of the stream; for a response that was not streamed, its body."""
-        if self._now.body is not None:
-            return dump_json(self._whole_response(self._now.body))
-        return self._take_carried() + b"".join(self._end_of(held) for held in self._now.tail)
+        now = self._now
+        if now.body is not None:
+            shown = self._whole_response(now.body)
+            return now.raw if now.raw and shown is now.body else dump_json(shown)
+        held = b"" if now.is_complete else self._held_pieces()
+        return self._take_carried() + held + b"".join(self._end_of(one) for one in now.tail)
 
     def fail(self, status: int, body: bytes) -> bytes:
         """An error of the provider after the stream began."""
@@ -234,6 +239,12 @@ class ChatRelay:
             call.shown_index = sum(index is not None for index in others)
         return [{**piece, "index": call.shown_index} if "index" in piece else piece for piece in pieces]
 
+    def _held_pieces(self) -> bytes:
+        """Calls of the client in a stream that ended before their names were complete."""
+        pieces = [piece for call in self._now.assembly.calls for piece in self._released(call)]
+        choice = {"index": 0, "delta": {"tool_calls": pieces}, "finish_reason": None}
+        return event_bytes({**self._first, "choices": [choice]}) if pieces else b""
+
     def _decide(self, call: Call, *, is_whole: bool = False) -> None:
         """Find out whether a call is hidden, as soon as its name shows it."""
         if call.is_hidden is not None:
@@ -310,7 +321,7 @@ class ChatRelay:
 
     @staticmethod
     def _results(calls: Iterable[Call], results: Mapping[str, str]) -> list[Body]:
-        return [tool_message(call.id, results[call.id]) for call in calls]
+        return [tool_message(call.id, results.get(call.id, NOT_ANSWERED)) for call in calls]
 
 
 def _object_of(data: bytes) -> Body | None:

@@ -1,14 +1,12 @@
-"""Fixtures: one proxy in front of one provider that records bytes, and a strict stand-in of the providers."""
+"""Fixtures: one proxy in front of one provider that records bytes; each test scripts its responses."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.proxy.raw_upstream import RawUpstream, raw_upstream
 from tests.proxy.running import RunningProxy, running_proxy
-from tests.proxy.upstream.script import script, step
-from tests.proxy.upstream.server import Upstream, running_upstream
 from tests.running_folder import running
 
 
@@ -39,10 +37,3 @@ def upstream(shared_upstream: RawUpstream) -> RawUpstream:
     shared_upstream.closed_early = 0
     shared_upstream.answer = RawUpstream("").answer
     return shared_upstream
-
-
-@pytest.fixture
-async def strict_upstream() -> AsyncIterator[Upstream]:
-    """A strict stand-in of all three APIs; a test sets its script."""
-    async with running_upstream(script([step("Done.")])) as running:
-        yield running

@@ -172,6 +172,11 @@ class Window:
         self._tokens_per_char += _CALIBRATION_WEIGHT * (reported - self._tokens_per_char)
 
     @property
+    def tokens_per_char(self) -> float:
+        """Estimated tokens per character, as calibrated so far."""
+        return self._tokens_per_char
+
+    @property
     def tokens(self) -> int:
         """Estimated tokens of the prompt as it was last sent, appended passages included."""
         return round(self._fixed_tokens + self._appended_tokens + self._chars * self._tokens_per_char)
@@ -253,7 +258,7 @@ class Window:
 
     def _notice_use(self, entry: Entry) -> None:
         """Objects are used when the assistant writes a name that few of them hold, or edits their file."""
-        for name in names_of(entry.text):
+        for name in names_of(entry.text) if self.settings.use_names else ():
             holders = self._holders.get(name)
             if holders and len(holders) <= _COMMON_HOLDERS:
                 for key in holders:
@@ -267,7 +272,7 @@ class Window:
 
     def _add_object(self, piece: Piece) -> Admission | None:
         entry = piece.entry
-        piece.type = kind_of(entry.tool, entry.arguments, entry.text)
+        piece.type = "file" if is_editing(entry.tool) else kind_of(entry.tool, entry.arguments, entry.text)
         piece.source_key = source_key(entry.tool, entry.arguments)
         piece.names = names_of(entry.text)
         for name in piece.names:

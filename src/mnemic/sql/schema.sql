@@ -7419,6 +7419,8 @@ CREATE TABLE state.tool_invocations (
     succeeded boolean NOT NULL,
     duration_ms real,
     at timestamp with time zone DEFAULT now() NOT NULL,
+    call_id text,
+    CONSTRAINT tool_invocations_call_id_check CHECK (((char_length(call_id) >= 1) AND (char_length(call_id) <= 512))),
     CONSTRAINT tool_invocations_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),
     CONSTRAINT tool_invocations_tool_check CHECK (((char_length(tool) >= 1) AND (char_length(tool) <= 256)))
 );
@@ -7432,6 +7434,7 @@ ALTER TABLE ONLY state.tool_invocations ALTER COLUMN result SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN succeeded SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN duration_ms SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN call_id SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tool_invocations FORCE ROW LEVEL SECURITY;
 
@@ -8513,6 +8516,8 @@ CREATE INDEX strategies_of_owner ON state.strategies USING btree (tenant_id, own
 CREATE INDEX strategy_uses_of_strategy ON state.strategy_uses USING btree (tenant_id, strategy_id);
 
 CREATE UNIQUE INDEX tenants_name ON state.tenants USING btree (name);
+
+CREATE UNIQUE INDEX tool_invocations_call ON state.tool_invocations USING btree (tenant_id, owner, conversation, call_id) WHERE (call_id IS NOT NULL);
 
 CREATE INDEX tool_invocations_conversation ON state.tool_invocations USING btree (tenant_id, owner, conversation, at);
 

@@ -87,6 +87,13 @@ class Upstream:
         """Requests that did not append to the one before, and were not announced."""
         return self.conversations.rewrites
 
+    def forget(self) -> None:
+        """Forget all requests; ids that were given out stay known, since clients may use them again."""
+        self.received.clear()
+        self.conversations = Conversations()
+        self._failed.clear()
+        self._released.clear()
+
     def turns(self) -> list[Received]:
         """Requests with tools that were answered."""
         return [one for one in self.received if one.has_tools and one.status == 200]

@@ -7,7 +7,13 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.proxy.sdk_clients import CLIENTS, THINKING, AnthropicSession, ChatSession, ResponsesSession
+from tests.proxy.sessions.sdk_clients import (
+    CLIENTS,
+    THINKING,
+    AnthropicSession,
+    ChatSession,
+    ResponsesSession,
+)
 from tests.proxy.upstream.rules import Rules
 from tests.proxy.upstream.script import Call, Failure, Script, Thinking, Use, script, step
 from tests.proxy.upstream.server import Upstream
@@ -264,7 +270,7 @@ async def failing(strict_upstream: Upstream, failure: Failure) -> httpx.Response
 async def test_scripted_failures(strict_upstream: Upstream) -> None:
     for status in (429, 500, 529):
         assert (await failing(strict_upstream, Failure(status))).status_code == status
-        strict_upstream._failed.clear()
+        strict_upstream.forget()
     broken = await failing(strict_upstream, Failure(error_after=3))
     assert "event: error" in broken.text
     assert "message_stop" not in broken.text

@@ -115,10 +115,11 @@ def _is_assignment(node: Any) -> bool:
 def _definition(node: Any, row: int, depth: int) -> Definition:
     body = node.child_by_field_name("body")
     start = node.start_point[0]
-    signature_end = start if body is None else max(start, body.start_point[0])
-    if body is not None and signature_end > start and body.type in ("block", "body_statement"):
-        # The block of Python and the body of Ruby begin below the signature.
-        signature_end = max(start, signature_end - 1) if body.type == "body_statement" else signature_end
+    signature_end = start
+    if body is not None:
+        # A body without a bracket (Python, Ruby) begins below the signature.
+        has_bracket = body.child_count > 0 and body.children[0].type == "{"
+        signature_end = max(start, body.start_point[0] - (not has_bracket))
     end = node.end_point[0]
     return Definition(_names(node), row, min(signature_end, row + SIGNATURE_ROWS_MAX, end), end, depth)
 

@@ -50,7 +50,7 @@ async def test_nothing_is_learned_twice_and_it_can_be_undone(memory: AsyncMemory
     other = memory.context("t")
     await other.admit(DEPLOYING, tool="read", key="a.md", pinned=True)
     assert (await other.close()).memory_ids == ()
-    (changeset,) = await memory.curation.changesets()
+    (changeset,) = await memory.curation.list()
     assert (changeset.purpose, changeset.state) == ("consolidation", "applied")
     await memory.curation.undo(changeset.changeset_id)
     assert (await memory.memories.get(memory_id)).deleted_at is not None

@@ -3,8 +3,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Stamps: what Mnemic itself needs is installed; everything is.
+# Stamps: what Mnemic itself needs is installed; what its extras need; what checks and tests need; everything is.
 INSTALLED_BASE := $(VENV)/.installed-base
+INSTALLED_EXTRAS := $(VENV)/.installed-extras
+INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 MISFIT = { echo "The pinned dependencies do not fit pyproject.toml: run 'make lock'." >&2; exit 1; }
@@ -34,13 +36,15 @@ ifdef ARGS
 	@$(MAKE) --no-print-directory lint
 	@$(BIN)/python -m pytest $(ARGS)
 else
-	@$(MAKE) --no-print-directory --jobs 8 $(OUTPUT_SYNC) \
+	@$(MAKE) --no-print-directory --jobs $(PARTS_AT_ONCE) $(OUTPUT_SYNC) \
 	  lint $(PARTS)
 endif
 
-# The suite in parts, for `make test` to run at once and beside the checks: much of it is waiting. The SDK's
-# comes after the checks: one of its tests needs what mypy keeps of them.
-PARTS := test-dashboard test-proxy test-server test-agents test-commands test-machinery test-foundation test-record test-attack test-sdk
+# The suite in parts, for `make test` to run some at once and beside the checks, the longest first. Each part waits
+# now and then, so two more than the machine has cores keep it busy; with more of them tests only wait for each other.
+# The SDK's part comes after the checks: one of its tests needs what mypy keeps of them.
+PARTS := test-record test-server test-attack test-commands test-machinery test-foundation test-agents test-dashboard test-proxy test-sdk
+PARTS_AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 ATTACKS := tests/attacks
 DASHBOARD := tests/dashboard
 PROXY := tests/proxy tests/context
@@ -177,9 +181,17 @@ $(INSTALLED_BASE): pyproject.toml constraints.txt
 	@! $(PIP) check | grep '^mnemic ' >&2 || $(MISFIT)
 	@touch $@
 
-$(INSTALLED): $(INSTALLED_BASE) constraints-extras.txt constraints-dev.txt
-	@echo "Adding to $(VENV) what checks and tests need …"
+# The two lists have no package in common, so that with --jobs they are installed at the same time.
+$(INSTALLED_EXTRAS): $(INSTALLED_BASE) constraints-extras.txt
+	@echo "Adding to $(VENV) what the extras need …"
 	@$(BIN)/python tools/install.py constraints-extras.txt
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED_BASE) constraints-dev.txt
+	@echo "Adding to $(VENV) what checks and tests need …"
 	@$(BIN)/python tools/install.py constraints-dev.txt
+	@touch $@
+
+$(INSTALLED): $(INSTALLED_EXTRAS) $(INSTALLED_DEV)
 	@found=$$($(PIP) check) || { echo "$$found" >&2; $(MISFIT); }
 	@touch $@

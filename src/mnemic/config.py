@@ -361,6 +361,43 @@ class Settings(BaseSettings):
         default=False,
         description="`mnemic serve`: serve `/metrics` without authentication, not only to admin keys.",
     )
+    proxy_anthropic_url: str = Field(
+        default="https://api.anthropic.com",
+        max_length=2048,
+        description="`mnemic proxy`: where requests of the Anthropic Messages API go.",
+    )
+    proxy_openai_url: str = Field(
+        default="https://api.openai.com",
+        max_length=2048,
+        description=(
+            "`mnemic proxy`: where requests of the OpenAI Chat Completions and Responses APIs go, with or "
+            "without `/v1` at the end."
+        ),
+    )
+    proxy_max_request_bytes: int = Field(
+        default=64 * 1024**2,
+        ge=1024,
+        le=1024**3,
+        description="`mnemic proxy`: largest body of a conversation, decompressed, in bytes.",
+    )
+    proxy_pause_s: float = Field(
+        default=600.0,
+        gt=0,
+        le=86_400,
+        description="`mnemic proxy`: longest wait for the next bytes of a provider's response, in seconds.",
+    )
+    proxy_max_requests: int = Field(
+        default=1_000,
+        ge=1,
+        le=100_000,
+        description="`mnemic proxy`: requests to providers that may be in progress.",
+    )
+    proxy_max_requests_per_tenant: int = Field(
+        default=200,
+        ge=1,
+        le=100_000,
+        description="`mnemic proxy`: requests to providers that a tenant may have in progress.",
+    )
 
 
 def loader_environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.db.embedded import stop
+from tests.process_output import complaints
 
 SECONDS_MAX = 300
 
@@ -46,7 +47,7 @@ def shown(reader: Reader) -> str:
         timeout=SECONDS_MAX,
         check=False,
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, complaints(done.stderr)) == (0, "")
     assert list(reader.folder.glob("mnemic-*")) == []
     return done.stdout
 

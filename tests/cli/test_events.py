@@ -13,6 +13,7 @@ import pytest
 
 from mnemic import Memory
 from tests.cli.conftest import Run
+from tests.process_output import complaints
 from tests.server.running import running_server
 
 END_TIMEOUT_S = 60
@@ -85,7 +86,7 @@ def test_following_prints_a_line_for_each_event_until_it_is_stopped(
         assert next_line(process).endswith("state.created alice second\n")
         process.send_signal(number)
         rest, said = process.communicate(timeout=END_TIMEOUT_S)
-    assert (process.returncode, rest, said) == (0, "", "")
+    assert (process.returncode, rest, complaints(said)) == (0, "", "")
 
 
 @pytest.mark.usefixtures("mnemic")

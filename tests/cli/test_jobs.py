@@ -49,7 +49,7 @@ def test_a_worker_stops_cleanly_when_it_is_told_to(folder: Path, stopping: signa
     given = [sys.executable, "-c", program, "worker", "--embedder", "test", "--data-dir", str(folder)]
     with subprocess.Popen(given, stderr=subprocess.PIPE, text=True) as worker:
         assert worker.stderr is not None
-        assert "is working" in worker.stderr.readline()
+        assert any("is working" in line for line in worker.stderr), "it ended before it worked"
         worker.send_signal(stopping)
         _, rest = worker.communicate(timeout=TIMEOUT_S)
     assert worker.returncode == 0, rest

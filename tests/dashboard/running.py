@@ -7,7 +7,7 @@ import httpx
 
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
-from tests.server.running import RunningServer
+from tests.server.running import TLS, RunningServer
 
 TIMEOUT_S = 60.0
 # What a browser sends with a form of the same site; the dashboard refuses forms of others.
@@ -48,8 +48,13 @@ class Dashboard:
             data={"key": self.key(role, owner)},
             headers=SAME_ORIGIN,
             timeout=TIMEOUT_S,
+            verify=TLS,
         )
         assert answer.status_code == 303, answer.text
         return httpx.Client(
-            base_url=self.url, headers=SAME_ORIGIN, cookies=dict(answer.cookies), timeout=TIMEOUT_S
+            base_url=self.url,
+            headers=SAME_ORIGIN,
+            cookies=dict(answer.cookies),
+            timeout=TIMEOUT_S,
+            verify=TLS,
         )

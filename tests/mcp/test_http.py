@@ -20,6 +20,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.key import Role
 from tests.mcp.conftest import called, refused
 from tests.mcp.test_permissions import EXAMPLES
+from tests.server.running import TLS
 from tests.waiting import wait_for
 
 SECRET_ERROR = "key 42 of tenant acme was revoked"
@@ -52,7 +53,7 @@ class HttpServer:
     @asynccontextmanager
     async def client(self, token: str, query: str = "", **options: Any) -> AsyncIterator[Client]:
         headers = {"Authorization": f"Bearer {token}"}
-        async with httpx2.AsyncClient(headers=headers) as http_client:
+        async with httpx2.AsyncClient(headers=headers, verify=TLS) as http_client:
             transport = streamable_http_client(self.url + query, http_client=http_client)
             async with Client(transport, **options) as client:
                 yield client
@@ -61,7 +62,7 @@ class HttpServer:
         """A request that carries a good token, unless `headers` say otherwise."""
         headers = HEADERS | {"authorization": "Bearer writing"} | options.pop("headers", {})
         sent = {name: value for name, value in headers.items() if value is not None}
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(verify=TLS) as client:
             if method == "POST" and "content" not in options:
                 options["json"] = BODY
             return await client.request(method, self.url + query, headers=sent, **options)
@@ -156,7 +157,7 @@ async def test_without_a_valid_token_every_request_is_401(
 
 async def test_two_tokens_are_refused(served: HttpServer) -> None:
     twice = [*HEADERS.items(), ("authorization", "Bearer writing"), ("authorization", "Bearer bob")]
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=TLS) as client:
         assert (await client.post(served.url, json=BODY, headers=twice)).status_code == 401
 
 

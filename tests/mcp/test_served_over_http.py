@@ -17,7 +17,7 @@ from tests.mcp.conftest import called, refused
 from tests.mcp.test_http import BODY, HEADERS
 from tests.mcp.test_permissions import EXAMPLES
 from tests.mcp.test_stdio import process
-from tests.server.running import RunningServer, running_server
+from tests.server.running import TLS, RunningServer, running_server
 
 BERLIN = "Alice moved to Berlin."
 
@@ -40,7 +40,7 @@ def tenant() -> str:
 @asynccontextmanager
 async def connected(server: RunningServer, key: str, query: str = "") -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {key}"}
-    async with httpx2.AsyncClient(headers=headers) as http_client:
+    async with httpx2.AsyncClient(headers=headers, verify=TLS) as http_client:
         transport = streamable_http_client(f"{server.url}/mcp{query}", http_client=http_client)
         async with Client(transport) as client:
             yield client

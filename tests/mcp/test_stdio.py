@@ -17,6 +17,7 @@ from mnemic import Memory
 from mnemic.cli.app import main
 from tests.mcp.conftest import called, refused
 from tests.mcp.test_permissions import EXAMPLES
+from tests.process_output import complaints
 from tests.running_folder import running
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
@@ -101,7 +102,7 @@ def run(
 
 def test_it_ends_cleanly_when_the_client_closes_its_input(place: list[str]) -> None:
     ended = run("--owner", "alice", *place)
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, b"", b"")
+    assert (ended.returncode, ended.stdout, complaints(ended.stderr)) == (0, b"", "")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
@@ -123,8 +124,8 @@ def test_it_ends_quietly_when_the_client_exits_early(place: list[str]) -> None:
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.stdout is not None
         started.stdout.close()
-        _, complaints = started.communicate(HANDSHAKE, SECONDS_MAX)
-    assert (started.returncode, complaints) == (0, b"")
+        _, said = started.communicate(HANDSHAKE, SECONDS_MAX)
+    assert (started.returncode, complaints(said)) == (0, "")
 
 
 def test_standard_output_carries_nothing_but_the_protocol(place: list[str]) -> None:

@@ -41,6 +41,10 @@ def test_the_first_list_has_every_dependency_of_mnemic_and_nothing_of_the_extras
     assert not extras & names(entries(DEV))
 
 
+def test_the_lists_that_are_installed_at_once_have_no_package_in_common() -> None:
+    assert not names(entries(EXTRAS)) & names(entries(DEV))
+
+
 def test_the_lists_for_users_have_all_that_the_extras_need_directly_or_not() -> None:
     """Follow the requirements of the installed packages, as far as they concern this platform."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]

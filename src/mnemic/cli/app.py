@@ -36,6 +36,7 @@ from mnemic.cli import (
     metrics,
     migrate,
     profile,
+    proxy,
     recall,
     reembed,
     retain,
@@ -112,6 +113,7 @@ app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.command("serve")(serve.serve)
 app.command("ui")(ui.ui)
+app.command("proxy")(proxy.proxy)
 app.add_typer(keys.app, name="keys")
 app.command("mcp")(mcp.mcp)
 app.command("worker")(worker.worker)

@@ -59,7 +59,7 @@ async def _run(
 ) -> None:
     """Open the database, serve until a signal comes, and close everything."""
     prepare_process()
-    async with Tenants(settings, embedder=embedder) as tenants:
+    async with Tenants(settings, embedder=embedder, has_embedding_process=True) as tenants:
         has_keys = await keys.any_exist(tenants.database)
         await serve_tenants(
             tenants,
@@ -116,8 +116,20 @@ async def serve_tenants(
         address = url_of(listening)
         server = Server(server_app, on_started=lambda: on_started(address))
         freeze_loaded_objects()
-        async with _working(tenants) if worker else nullcontext():
+        async with _proxying(server_app, tenants, settings), working(tenants) if worker else nullcontext():
             await server.serve(sockets=[listening])
+
+
+@asynccontextmanager
+async def _proxying(server_app: "ServerApp", tenants: Tenants, settings: Settings) -> AsyncIterator[None]:
+    """Serve the proxy at /proxy, if its extra is installed. Every request to it needs an API key."""
+    if find_spec("orjson") is None or find_spec("zstandard") is None:
+        yield
+        return
+    from mnemic.proxy.app import mounted_proxy  # noqa: PLC0415 (extra: proxy)
+
+    async with mounted_proxy(server_app, tenants, settings):
+        yield
 
 
 def _add_mcp(server_app: "ServerApp", host: str) -> None:
@@ -131,7 +143,7 @@ def _add_mcp(server_app: "ServerApp", host: str) -> None:
 
 
 @asynccontextmanager
-async def _working(tenants: Tenants) -> AsyncIterator[None]:
+async def working(tenants: Tenants) -> AsyncIterator[None]:
     """Run a worker beside the server. If it fails, the server ends, too, so that somebody notices."""
     worker = tenants.worker()
     try:

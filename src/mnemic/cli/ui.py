@@ -78,7 +78,7 @@ async def open_dashboard(
             webbrowser.open(target)
 
     prepare_process()
-    async with Tenants(settings, embedder=embedder) as tenants:
+    async with Tenants(settings, embedder=embedder, has_embedding_process=True) as tenants:
         database = (await tenants.core(settings.tenant)).storage.tenant_database
         link = await sessions.create_link(database, process=PROCESS)
         running = f"http://{HOST}:{port}"

@@ -112,8 +112,9 @@ async def _start(request: Request) -> asyncio.subprocess.Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=loader_environment(),
-            # Ctrl-C is for this process, which then ends the other one.
-            start_new_session=True,
+            # Ctrl-C is for this process, which then ends the other one. A session of its own would have a
+            # share of the CPU of its own, whatever its priority (Linux: sched_autogroup_enabled).
+            process_group=0,
         )
     except OSError as error:
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from typing import Literal
 
 from mnemic.db.database import Database
 from mnemic.runtime.call_metrics import BUCKETS_MS, CallMetrics, Histogram, ModelCallCounts
+from mnemic.runtime.proxy_counts import ProxyCounts
 from mnemic.types.spend import MICRODOLLARS
 
 Kind = Literal["counter", "gauge", "histogram"]
@@ -87,6 +88,7 @@ async def collect(database: Database, observed: CallMetrics) -> list[MetricFamil
     return [
         *_calls(observed),
         *_model_calls(observed.model_calls),
+        *proxy_metrics(observed.proxy),
         *_pool(database.pool_statistics()),
         *await _from_database(database),
     ]
@@ -154,6 +156,60 @@ def _model_calls(counts: ModelCallCounts) -> list[MetricFamily]:
                 Sample({"purpose": purpose}, count / MICRODOLLARS, "_total")
                 for purpose, count in sorted(counts.microdollars.items())
             ],
+        ),
+    ]
+
+
+def proxy_metrics(counts: ProxyCounts) -> list[MetricFamily]:
+    """What the proxy of this process did."""
+    return [
+        MetricFamily(
+            "mnemic_proxy_requests_changed",
+            "Requests of agents that the proxy of this process changed, by API.",
+            "counter",
+            [Sample({"api": api}, count, "_total") for api, count in sorted(counts.changed.items())],
+        ),
+        MetricFamily(
+            "mnemic_proxy_requests_passed",
+            "Requests of agents that passed the proxy of this process unchanged, by API and reason.",
+            "counter",
+            [
+                Sample({"api": api, "reason": reason}, count, "_total")
+                for (api, reason), count in sorted(counts.passed.items())
+            ],
+        ),
+        MetricFamily(
+            "mnemic_proxy_requests_refused",
+            "Changed requests that the provider refused, by API; the original was sent then.",
+            "counter",
+            [Sample({"api": api}, count, "_total") for api, count in sorted(counts.refused.items())],
+        ),
+        MetricFamily(
+            "mnemic_proxy_hidden_calls",
+            "Calls of memory tools that the proxy of this process answered, by tool.",
+            "counter",
+            [Sample({"tool": tool}, count, "_total") for tool, count in sorted(counts.hidden_calls.items())],
+        ),
+        MetricFamily(
+            "mnemic_proxy_failures",
+            "What the proxy of this process could not store, by kind.",
+            "counter",
+            [Sample({"kind": kind}, count, "_total") for kind, count in sorted(counts.failed.items())],
+        ),
+        MetricFamily(
+            "mnemic_proxy_prompt_tokens",
+            "Tokens of prompts that providers reported, and how many of them were cached.",
+            "counter",
+            [
+                Sample({"cached": "no"}, counts.prompt_tokens - counts.cached_tokens, "_total"),
+                Sample({"cached": "yes"}, counts.cached_tokens, "_total"),
+            ],
+        ),
+        MetricFamily(
+            "mnemic_proxy_turns",
+            "Turns that the proxy of this process recorded.",
+            "counter",
+            [Sample({}, counts.turn_count, "_total")],
         ),
     ]
 

@@ -11,7 +11,7 @@ called only through its `Embedder`. But importing pydantic-ai takes 0.8 s, longe
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
@@ -47,17 +47,24 @@ class EmbeddingTimeouts:
     documents_s: float = 30.0
 
 
-def open_embedder(spec: EmbedderSpec, timeouts: EmbeddingTimeouts | None = None) -> "TextEmbedder":
+def open_embedder(
+    spec: EmbedderSpec,
+    timeouts: EmbeddingTimeouts | None = None,
+    *,
+    process_environment: Mapping[str, str] | None = None,
+) -> "TextEmbedder":
     """Make the embedder that `spec` names; no model is loaded and no provider called yet.
 
     ``"local"`` is the MiniLM that comes with Mnemic, ``"multilingual"`` the model of that extra,
     ``"test"`` a deterministic one for tests, and
     ``"provider:model"`` any that pydantic-ai knows; the name under which an embedder's vectors are stored is
     accepted too. An `Embedder` or `EmbeddingModel` of pydantic-ai is used as it is, and so is an engine of
-    Mnemic. Raises ConfigurationError that names a missing package or key.
+    Mnemic. With an environment for it, a process of its own embeds many and long texts by the local model.
+    Raises ConfigurationError that names a missing package or key.
     """
     # The caller closes an object, which it may share with other code.
-    return TextEmbedder(_open_engine(spec), owned=isinstance(spec, str), timeouts=timeouts)
+    engine = _open_engine(spec, process_environment)
+    return TextEmbedder(engine, owned=isinstance(spec, str), timeouts=timeouts)
 
 
 class TextEmbedder:
@@ -148,9 +155,9 @@ def _checked_dimensions(engine: EmbeddingEngine) -> int | None:
     return dimensions
 
 
-def _open_engine(spec: EmbedderSpec) -> EmbeddingEngine:
+def _open_engine(spec: EmbedderSpec, process_environment: Mapping[str, str] | None) -> EmbeddingEngine:
     if spec in ("local", MiniLM.name):
-        return MiniLM()
+        return MiniLM(process_environment=process_environment)
     if spec in ("multilingual", MultilingualEncoder.name):
         return MultilingualEncoder()
     if spec == "test":

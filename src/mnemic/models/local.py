@@ -11,7 +11,8 @@ A call works as follows: texts are tokenised, sorted by length and packed into b
 onnxruntime releases the GIL, so the event loop is not blocked. Parallel batches on one thread each were 9 to
 30 % faster than one batch on two threads (two cores, 1 to 16 texts a batch, best of four runs). A call with a
 single short text (usually a query) uses separate threads: it waits neither for thousands of texts nor for
-long ones, each of which takes twenty times as long. On Linux the threads for these have a lower priority.
+long ones, each of which takes twenty times as long. On Linux the threads for these have a lower priority. A
+server embeds all but single short texts in a process of its own (`embedding_process`).
 
 The network is loaded when first needed, once per process, and shared: 0.3 s and 100 MB, onnxruntime included.
 """
@@ -33,6 +34,7 @@ from numpy.typing import NDArray
 
 from mnemic.db.started_threads import StartedThreads
 from mnemic.errors import EmbeddingError
+from mnemic.models.embedding_process import REQUEST_MAX_TEXTS, EmbeddingProcess
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.minilm_graph import IDS, LENGTHS, POSITIONS, SHARES, build_graph
 from mnemic.models.wordpiece import encode
@@ -75,8 +77,12 @@ class MiniLM:
     name = f"local:{MODEL_NAME}"
     dimensions = DIMENSIONS
 
-    def __init__(self) -> None:
+    def __init__(self, *, process_environment: Mapping[str, str] | None = None) -> None:
+        """With an environment for it, a process of its own embeds many and long texts."""
         threads = min(os.cpu_count() or 1, MAX_THREADS)
+        self._process: EmbeddingProcess | None = None
+        if process_environment is not None:
+            self._process = EmbeddingProcess(DIMENSIONS, process_environment)
         self._bulk = StartedThreads(threads, name="mnemic-embed", initializer=_lower_priority)
         self._single = StartedThreads(threads, name="mnemic-embed-single")
 
@@ -87,10 +93,19 @@ class MiniLM:
             # In one step: switching threads takes a tenth as long as the network.
             await asyncio.get_running_loop().run_in_executor(self._single, _embed_one, texts, vectors)
             return vectors
-        for start in range(0, len(texts), MAX_BLOCK_TEXTS):
-            end = start + MAX_BLOCK_TEXTS
-            await self._embed_block(texts[start:end], vectors[start:end])
+        block_texts, embed_block = MAX_BLOCK_TEXTS, self._embed_block
+        if self._process is not None:
+            block_texts, embed_block = REQUEST_MAX_TEXTS, self._embed_elsewhere
+        for start in range(0, len(texts), block_texts):
+            end = start + block_texts
+            await embed_block(texts[start:end], vectors[start:end])
         return vectors
+
+    async def _embed_elsewhere(self, texts: Sequence[str], vectors: FloatArray) -> None:
+        """Fill `vectors` by the process. A request whose caller is cancelled ends by itself."""
+        assert self._process is not None
+        loop = asyncio.get_running_loop()
+        vectors[:] = await loop.run_in_executor(self._process.thread, self._process.embed, list(texts))
 
     async def _embed_block(self, texts: Sequence[str], vectors: FloatArray) -> None:
         """Fill `vectors`. If the caller is cancelled, queued batches are cancelled too."""
@@ -104,7 +119,9 @@ class MiniLM:
         await asyncio.gather(*map(embed_batch, _batches(tokens)))
 
     async def aclose(self) -> None:
-        """Shut down the threads. Running batches end by themselves; queued ones are dropped."""
+        """Shut down threads and process. Running batches end by themselves; queued ones are dropped."""
+        if self._process is not None:
+            await asyncio.to_thread(self._process.close)
         for pool in (self._bulk, self._single):
             pool.shutdown(wait=False, cancel_futures=True)
 

@@ -22,6 +22,22 @@ class Unsure(Exception):
     """The request holds something that the proxy does not know: forward the original bytes."""
 
 
+class Compaction(Unsure):
+    """The client asks the model to summarise the conversation.
+
+    The original bytes are right unless earlier requests of the session were changed in a way that they need:
+    see `needs_rewriting`. Then the session's changes apply, and the pager decides nothing new.
+    """
+
+    def __init__(self, message: str, conversation: "Conversation") -> None:
+        super().__init__(message)
+        self.conversation = conversation
+
+    def needs_rewriting(self, changes: "Changes") -> bool:
+        """Whether the original may not fit the window, or holds thinking that fits only the changed one."""
+        return bool(changes.replaced) or self.conversation.has_thinking
+
+
 @dataclass(frozen=True, slots=True)
 class HiddenTool:
     """A tool that the proxy offers to the model and answers itself."""
@@ -58,6 +74,16 @@ class Conversation:
     """Characters of instructions and tool definitions."""
     client_session: str = ""
     """Identity in the body, such as Anthropic's `metadata.user_id`; the caller reads headers."""
+    previous_id: str = ""
+    """Responses API: id of the response that a request continues, as the client knows it.
+
+    The provider holds everything before: `entries` are only what is new, and nothing of it is pageable. The
+    session is that of the response (`exchanges.session_of_response`); `root` is only a hash of the id.
+    """
+    last_turn: str = ""
+    """Key of the assistant's last turn."""
+    open_turn: str = ""
+    """Key of the first turn whose thinking must stay, because results of its calls are being sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +101,18 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
+class ThinkingCut:
+    """Thinking that no longer fits, because what was before it changed: it is cut in all later requests."""
+
+    first: str
+    """Key of the first entry that changed; empty for the beginning."""
+    last: str
+    """Key of the assistant's last turn at that time: later thinking fits."""
+    kept_from: str = ""
+    """Key of the first turn whose thinking had to stay, although it does not fit; empty if there is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """How the provider's body differs from the client's."""
 
@@ -83,9 +121,11 @@ class Changes:
     """Text of results by the key of their entry."""
     tools: Sequence[HiddenTool] = ()
     opening: str | None = None
-    """Recalled memories, inserted as the result of a hidden call after the first message of the user."""
+    """Recalled memories, inserted as the result of a hidden call at the start of the conversation."""
     drops_thinking: bool = False
     """Whether earlier thinking no longer fits, because an epoch rewrote what was before it."""
+    cuts: Sequence[ThinkingCut] = ()
+    """Which thinking that is, where the API needs to know exactly (Anthropic)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +154,8 @@ class Round:
     output_tokens: int = 0
     is_complete: bool = True
     """False if the stream ended early or with an error."""
+    response_id: str = ""
+    """Responses API: id under which the client knows the response, if the provider stores it."""
 
 
 class Relay(Protocol):
@@ -122,8 +164,8 @@ class Relay(Protocol):
     def feed(self, event: ServerSentEvent) -> bytes:
         """What the client sees of an event; empty if nothing. Unknown events are passed on."""
 
-    def whole(self, body: Body) -> None:
-        """Take a response that was not streamed."""
+    def whole(self, body: Body, raw: bytes = b"") -> None:
+        """Take a response that was not streamed, and the bytes that it came as."""
 
     def end_round(self) -> Round:
         """After the last event of a response of the provider."""
@@ -138,7 +180,10 @@ class Relay(Protocol):
         """
 
     def finish(self) -> bytes:
-        """The end of the stream for the client; for a response that was not streamed, its body."""
+        """The end of the stream for the client; for a response that was not streamed, its body.
+
+        After an incomplete round: what was held back, so that the client sees all that came.
+        """
 
     def fail(self, status: int, body: bytes) -> bytes:
         """An error of the provider after the stream began, as an event of this API."""
@@ -154,6 +199,9 @@ class Api(Protocol):
 
     def rewrite(self, body: Body, changes: Changes) -> Body:
         """A new body for the provider; the given one is not changed."""
+
+    def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """Headers of the client that a rewritten body needs changed, by name in lower case."""
 
     def relay(self, body: Body, hidden: frozenset[str]) -> Relay:
         """Begin the response to a rewritten body; `hidden` names the tools that the proxy answers."""

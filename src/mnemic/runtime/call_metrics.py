@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from mnemic.runtime.proxy_counts import ProxyCounts
 from mnemic.types.overview import Latency
 from mnemic.types.spend import CallPurpose
 
@@ -93,6 +94,7 @@ class CallMetrics:
 
     def __init__(self, tracer: "Tracer | None" = None) -> None:
         self.model_calls = ModelCallCounts()
+        self.proxy = ProxyCounts()
         self.histograms: dict[Operation, Histogram] = {operation: Histogram() for operation in OPERATIONS}
         self._given_tracer = tracer
 

@@ -4,11 +4,11 @@ A tenant's vectors may be of another model than the configured one, or be changi
 opened by the name under which the vectors are stored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mnemic.config import Settings
+from mnemic.config import Settings, loader_environment
 from mnemic.errors import EmbeddingError, MnemicError
 from mnemic.models.embedding import EmbedderSpec, EmbeddingTimeouts, TextEmbedder, open_embedder
 from mnemic.models.engine import FloatArray, InputType
@@ -28,7 +28,11 @@ class Models:
         embedder: EmbedderSpec | None = None,
         llm: LanguageModelSpec | None = None,
         reranker: RerankerSpec | None = None,
+        *,
+        has_embedding_process: bool = False,
     ) -> None:
+        """`has_embedding_process`: the local model embeds many and long texts in a process of its own."""
+        self._process_environment = loader_environment() if has_embedding_process else None
         self._timeouts = EmbeddingTimeouts(settings.query_embedding_timeout_s, settings.embedding_timeout_s)
         self._llm_timeout_s = settings.llm_timeout_s
         self._llm_spec: LanguageModelSpec | None = llm if llm is not None else settings.llm
@@ -42,7 +46,9 @@ class Models:
     def embedder(self) -> TextEmbedder:
         """The configured embedder."""
         if self._embedder is None:
-            self._embedder = open_embedder(self._embedder_spec, self._timeouts)
+            self._embedder = open_embedder(
+                self._embedder_spec, self._timeouts, process_environment=self._process_environment
+            )
         return self._embedder
 
     def embedder_named(self, name: str) -> TextEmbedder:
@@ -50,7 +56,7 @@ class Models:
         if name == self.embedder.name:
             return self.embedder
         if name not in self._others:
-            self._others[name] = _open_named(name, self._timeouts)
+            self._others[name] = _open_named(name, self._timeouts, self._process_environment)
         return self._others[name]
 
     @cached_property
@@ -102,9 +108,11 @@ class _Missing:
         """Nothing to close."""
 
 
-def _open_named(name: str, timeouts: EmbeddingTimeouts) -> TextEmbedder:
+def _open_named(
+    name: str, timeouts: EmbeddingTimeouts, process_environment: Mapping[str, str] | None
+) -> TextEmbedder:
     try:
-        embedder = open_embedder(name, timeouts)
+        embedder = open_embedder(name, timeouts, process_environment=process_environment)
     except MnemicError as error:
         # The message is for the operator: tenants get the kind of error, and what to do.
         return TextEmbedder(_Missing(name, report_failure(f"embedding model {name}", error)), owned=False)

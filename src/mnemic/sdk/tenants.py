@@ -45,10 +45,15 @@ class Tenants:
         llm: LanguageModelSpec | None = None,
         reranker: RerankerSpec | None = None,
         storage: Storage | None = None,
+        has_embedding_process: bool = False,
     ) -> None:
-        """`storage` is a storage that is already open; closing the tenants leaves it open."""
+        """`has_embedding_process`: embed many and long texts in a process of its own, as servers do.
+
+        `storage` is a storage that is already open; closing the tenants leaves it open.
+        """
         self.settings = settings
-        self._host = Core(settings, Models(settings, embedder, llm, reranker), JOBS, storage=storage)
+        models = Models(settings, embedder, llm, reranker, has_embedding_process=has_embedding_process)
+        self._host = Core(settings, models, JOBS, storage=storage)
         self._cores: OrderedDict[str, Core] = OrderedDict()
         self._lock = asyncio.Lock()
 

@@ -62,6 +62,10 @@ class ServerApp:
     streams: OpenStreams
     limits: ServerLimits
 
+    def stop(self) -> None:
+        """End the streams, because they never end by themselves."""
+        self.streams.stop()
+
 
 def build_app(tenants: Tenants, settings: Settings, *, limits: ServerLimits | None = None) -> ServerApp:
     """Build the app over open tenants. `limits` replaces the limits of the settings."""

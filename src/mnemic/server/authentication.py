@@ -133,7 +133,11 @@ class Authenticator:
 
     def cached_key_of(self, scope: Scope) -> AuthenticatedKey | None:
         """The cached key of a request; None if it was not looked up before or was not valid."""
-        return self._cached.get(_digest(bearer_token(Headers(scope=scope))))
+        return self.cached(bearer_token(Headers(scope=scope)))
+
+    def cached(self, token: str) -> AuthenticatedKey | None:
+        """A key that was valid when it was last looked up; None if it was not looked up before."""
+        return self._cached.get(_digest(token))
 
     async def memory_of(self, found: AuthenticatedKey, request_id: str | None = None) -> AsyncMemory:
         """The memory in the scope of a key; its audit records name the key, and the request if given."""

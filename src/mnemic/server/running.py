@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from functools import partial
 from ipaddress import ip_address
 from time import monotonic
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.server import HANDLED_SIGNALS
 
 from mnemic.db.started_threads import StartedThreads
@@ -28,8 +29,8 @@ from mnemic.errors import ConfigurationError
 from mnemic.govern import keys
 from mnemic.sdk.tenants import Tenants
 from mnemic.server import limits
-from mnemic.server.app import ServerApp
 from mnemic.server.connections import ConnectionTable
+from mnemic.server.limits import ServerLimits
 from mnemic.server.protocol import BoundedProtocol
 
 BACKLOG = 1024
@@ -50,10 +51,25 @@ DEFAULT_THREADS = 8
 logger = logging.getLogger("mnemic.server")
 
 
-class Server(uvicorn.Server):
-    """uvicorn that ends streams when it stops, and exits with 0 after a signal."""
+class Servable(Protocol):
+    """An ASGI app with its limits."""
 
-    def __init__(self, server_app: ServerApp, *, on_started: Callable[[], None] = lambda: None) -> None:
+    @property
+    def app(self) -> ASGIApp:
+        """The app."""
+
+    @property
+    def limits(self) -> ServerLimits:
+        """Limits of its connections."""
+
+    def stop(self) -> None:
+        """Called before the server waits for requests in progress."""
+
+
+class Server(uvicorn.Server):
+    """uvicorn that stops the app first when it stops, and exits with 0 after a signal."""
+
+    def __init__(self, server_app: Servable, *, on_started: Callable[[], None] = lambda: None) -> None:
         bounds = server_app.limits
         self._table = ConnectionTable(
             total_max=min(bounds.connections_max, _connections_by_files()),
@@ -70,8 +86,8 @@ class Server(uvicorn.Server):
         self._on_started()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the streams first, because they never end by themselves; then stop as uvicorn does."""
-        self._server_app.streams.stop()
+        """Stop the app first; then stop as uvicorn does."""
+        self._server_app.stop()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -216,7 +232,7 @@ def is_loopback(host: str) -> bool:
     return all(ip_address(str(address[0]).partition("%")[0]).is_loopback for *_, address in found)
 
 
-def _config(server_app: ServerApp, table: ConnectionTable) -> uvicorn.Config:
+def _config(server_app: Servable, table: ConnectionTable) -> uvicorn.Config:
     return uvicorn.Config(
         server_app.app,
         http=partial(BoundedProtocol, table=table),  # type: ignore[arg-type] # it is called like a class

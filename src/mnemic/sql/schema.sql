@@ -697,6 +697,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.delete_transcript() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM state.context_transcripts
+    WHERE tenant_id = OLD.tenant_id AND owner = OLD.owner AND session = OLD.session;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.drop_branch(of_owner text, dropped text) RETURNS TABLE(table_name text, row_count bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5708,6 +5719,436 @@ ALTER TABLE ONLY state.consolidated_conversations FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.consolidated_conversations IS 'How far consolidation has read each conversation.';
 
+CREATE TABLE state.context_admissions (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    event_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    call integer NOT NULL,
+    key text NOT NULL,
+    level smallint NOT NULL,
+    score double precision NOT NULL,
+    parts jsonb NOT NULL,
+    threshold double precision NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_admissions_call_check CHECK ((call >= 0)),
+    CONSTRAINT context_admissions_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512))),
+    CONSTRAINT context_admissions_level_check CHECK (((level >= 0) AND (level <= 4))),
+    CONSTRAINT context_admissions_parts_check CHECK ((jsonb_typeof(parts) = 'object'::text)),
+    CONSTRAINT context_admissions_reason_check CHECK ((char_length(reason) <= 1024))
+);
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN event_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN level SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN score SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN parts SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN threshold SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.context_admissions ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_admissions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_admissions IS 'At which level each object was first sent, and why.';
+
+CREATE TABLE state.context_contents (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    content_hash bytea NOT NULL,
+    content bytea NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_contents_content_check CHECK ((octet_length(content) <= 16777216)),
+    CONSTRAINT context_contents_content_hash_check CHECK ((octet_length(content_hash) = 32)),
+    CONSTRAINT context_contents_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256)))
+);
+ALTER TABLE ONLY state.context_contents ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_contents ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.context_contents ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE ONLY state.context_contents ALTER COLUMN stored_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_contents FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_contents IS 'Full texts of context objects, by SHA-256, each once per owner.';
+
+CREATE TABLE state.context_epochs (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    event_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    number integer NOT NULL,
+    call integer NOT NULL,
+    reason text NOT NULL,
+    tokens_before integer NOT NULL,
+    tokens_after integer NOT NULL,
+    saving_usd double precision NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_epochs_call_check CHECK ((call >= 0)),
+    CONSTRAINT context_epochs_number_check CHECK ((number >= 0)),
+    CONSTRAINT context_epochs_reason_check CHECK (((char_length(reason) >= 1) AND (char_length(reason) <= 256))),
+    CONSTRAINT context_epochs_tokens_after_check CHECK ((tokens_after >= 0)),
+    CONSTRAINT context_epochs_tokens_before_check CHECK ((tokens_before >= 0))
+);
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN event_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN number SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN tokens_before SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN tokens_after SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN saving_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.context_epochs ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_epochs FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_epochs IS 'When the prompt of a session was rewritten, why, and what that was expected to save.';
+
+CREATE TABLE state.context_exchanges (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session text NOT NULL,
+    key text NOT NULL,
+    exchange_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    content bytea NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_exchanges_content_check CHECK ((octet_length(content) <= 16777216)),
+    CONSTRAINT context_exchanges_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 1024)))
+);
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN exchange_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN stored_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_exchanges FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_exchanges IS 'Turns with calls of hidden tools, which only the provider has seen.';
+
+CREATE TABLE state.context_faults (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    event_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    call integer NOT NULL,
+    key text NOT NULL,
+    kind text NOT NULL,
+    question text NOT NULL,
+    tokens integer NOT NULL,
+    restored text[] DEFAULT '{}'::text[] NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_faults_call_check CHECK ((call >= 0)),
+    CONSTRAINT context_faults_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512))),
+    CONSTRAINT context_faults_kind_check CHECK ((kind = ANY (ARRAY['micro'::text, 'restore'::text, 'edit'::text]))),
+    CONSTRAINT context_faults_question_check CHECK ((char_length(question) <= 4096)),
+    CONSTRAINT context_faults_restored_check CHECK ((cardinality(restored) <= 1024)),
+    CONSTRAINT context_faults_tokens_check CHECK ((tokens >= 0))
+);
+ALTER TABLE ONLY state.context_faults ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN event_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN kind SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN question SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN restored SET STATISTICS 0;
+ALTER TABLE ONLY state.context_faults ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_faults FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_faults IS 'Requests for text that the window no longer held.';
+
+CREATE TABLE state.context_learned (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    content_hash bytea NOT NULL,
+    session_id uuid NOT NULL,
+    key text NOT NULL,
+    source_key text DEFAULT ''::text NOT NULL,
+    memory_id uuid,
+    learned_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_learned_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512))),
+    CONSTRAINT context_learned_source_key_check CHECK ((char_length(source_key) <= 4096))
+);
+ALTER TABLE ONLY state.context_learned ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN source_key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN memory_id SET STATISTICS 0;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN learned_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_learned FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_learned IS 'Contents of context objects that became memories.';
+
+CREATE TABLE state.context_objects (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    key text NOT NULL,
+    "position" integer NOT NULL,
+    type text NOT NULL,
+    tool text DEFAULT ''::text NOT NULL,
+    source_key text DEFAULT ''::text NOT NULL,
+    content_hash bytea NOT NULL,
+    tokens integer[] NOT NULL,
+    level smallint NOT NULL,
+    sent_text bytea,
+    line text DEFAULT ''::text NOT NULL,
+    names text[] DEFAULT '{}'::text[] NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    first_call integer NOT NULL,
+    last_use integer NOT NULL,
+    is_error boolean DEFAULT false NOT NULL,
+    is_pinned boolean DEFAULT false NOT NULL,
+    is_recalled boolean DEFAULT false NOT NULL,
+    superseded_by text,
+    fault_count integer DEFAULT 0 NOT NULL,
+    restored_call integer,
+    is_in_window boolean DEFAULT true NOT NULL,
+    more jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_objects_fault_count_check CHECK ((fault_count >= 0)),
+    CONSTRAINT context_objects_first_call_check CHECK ((first_call >= 0)),
+    CONSTRAINT context_objects_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512))),
+    CONSTRAINT context_objects_last_use_check CHECK ((last_use >= 0)),
+    CONSTRAINT context_objects_level_check CHECK (((level >= 0) AND (level <= 4))),
+    CONSTRAINT context_objects_line_check CHECK ((char_length(line) <= 2048)),
+    CONSTRAINT context_objects_more_check CHECK ((jsonb_typeof(more) = 'object'::text)),
+    CONSTRAINT context_objects_names_check CHECK ((cardinality(names) <= 64)),
+    CONSTRAINT context_objects_position_check CHECK (("position" >= 0)),
+    CONSTRAINT context_objects_restored_call_check CHECK ((restored_call >= 0)),
+    CONSTRAINT context_objects_sent_text_check CHECK ((octet_length(sent_text) <= 16777216)),
+    CONSTRAINT context_objects_source_key_check CHECK ((char_length(source_key) <= 4096)),
+    CONSTRAINT context_objects_superseded_by_check CHECK (((char_length(superseded_by) >= 1) AND (char_length(superseded_by) <= 512))),
+    CONSTRAINT context_objects_tags_check CHECK ((cardinality(tags) <= 64)),
+    CONSTRAINT context_objects_tokens_check CHECK (((cardinality(tokens) = 5) AND (0 <= ALL (tokens)))),
+    CONSTRAINT context_objects_tool_check CHECK ((char_length(tool) <= 256)),
+    CONSTRAINT context_objects_type_check CHECK ((type = ANY (ARRAY['file'::text, 'command'::text, 'search'::text, 'diff'::text, 'data'::text, 'prose'::text, 'message'::text, 'other'::text])))
+);
+ALTER TABLE ONLY state.context_objects ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN "position" SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN type SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN tool SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN source_key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN level SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN sent_text SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN line SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN names SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN tags SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN first_call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN last_use SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN is_error SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN is_pinned SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN is_recalled SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN superseded_by SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN fault_count SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN restored_call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN is_in_window SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN more SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN created_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_objects FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_objects IS 'What an agent has read in a session, and the level at which it is shown.';
+
+CREATE TABLE state.context_relationships (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    from_key text NOT NULL,
+    to_key text NOT NULL,
+    relation text NOT NULL,
+    CONSTRAINT context_relationships_from_key_check CHECK (((char_length(from_key) >= 1) AND (char_length(from_key) <= 512))),
+    CONSTRAINT context_relationships_relation_check CHECK ((relation = ANY (ARRAY['depends_on'::text, 'supersedes'::text, 'mentions'::text]))),
+    CONSTRAINT context_relationships_to_key_check CHECK (((char_length(to_key) >= 1) AND (char_length(to_key) <= 512)))
+);
+ALTER TABLE ONLY state.context_relationships ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_relationships ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_relationships ALTER COLUMN from_key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_relationships ALTER COLUMN to_key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_relationships ALTER COLUMN relation SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_relationships FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_relationships IS 'How the objects of a session depend on each other.';
+
+CREATE TABLE state.context_sessions (
+    tenant_id uuid NOT NULL,
+    session_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    owner text NOT NULL,
+    channel text NOT NULL,
+    session text NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    epoch integer DEFAULT 0 NOT NULL,
+    call_count integer DEFAULT 0 NOT NULL,
+    zone text DEFAULT 'normal'::text NOT NULL,
+    tokens integer DEFAULT 0 NOT NULL,
+    full_tokens integer DEFAULT 0 NOT NULL,
+    tokens_per_char double precision DEFAULT 0.35 NOT NULL,
+    model text DEFAULT ''::text NOT NULL,
+    sent_at timestamp with time zone,
+    saved_usd double precision DEFAULT 0 NOT NULL,
+    more jsonb DEFAULT '{}'::jsonb NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL,
+    closed_at timestamp with time zone,
+    learned_at timestamp with time zone,
+    CONSTRAINT context_sessions_call_count_check CHECK ((call_count >= 0)),
+    CONSTRAINT context_sessions_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
+    CONSTRAINT context_sessions_epoch_check CHECK ((epoch >= 0)),
+    CONSTRAINT context_sessions_full_tokens_check CHECK ((full_tokens >= 0)),
+    CONSTRAINT context_sessions_model_check CHECK ((char_length(model) <= 256)),
+    CONSTRAINT context_sessions_more_check CHECK ((jsonb_typeof(more) = 'object'::text)),
+    CONSTRAINT context_sessions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT context_sessions_session_check CHECK (((char_length(session) >= 1) AND (char_length(session) <= 256))),
+    CONSTRAINT context_sessions_tokens_check CHECK ((tokens >= 0)),
+    CONSTRAINT context_sessions_tokens_per_char_check CHECK ((tokens_per_char > (0)::double precision)),
+    CONSTRAINT context_sessions_version_check CHECK ((version > 0)),
+    CONSTRAINT context_sessions_zone_check CHECK ((zone = ANY (ARRAY['normal'::text, 'caution'::text, 'warning'::text, 'critical'::text, 'emergency'::text])))
+)
+WITH (fillfactor='70');
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN channel SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN version SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN epoch SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN call_count SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN zone SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN full_tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN tokens_per_char SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN model SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN sent_at SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN saved_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN more SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN created_at SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN used_at SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN closed_at SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN learned_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_sessions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_sessions IS 'Sessions of agents whose context is paged: the state of the window.';
+
+CREATE TABLE state.context_steps (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    event_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    call integer NOT NULL,
+    tokens integer NOT NULL,
+    full_tokens integer NOT NULL,
+    zone text NOT NULL,
+    saved_usd double precision DEFAULT 0 NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_steps_call_check CHECK ((call >= 0)),
+    CONSTRAINT context_steps_full_tokens_check CHECK ((full_tokens >= 0)),
+    CONSTRAINT context_steps_tokens_check CHECK ((tokens >= 0)),
+    CONSTRAINT context_steps_zone_check CHECK ((zone = ANY (ARRAY['normal'::text, 'caution'::text, 'warning'::text, 'critical'::text, 'emergency'::text])))
+);
+ALTER TABLE ONLY state.context_steps ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN event_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN full_tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN zone SET STATISTICS 0;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN saved_usd SET STATISTICS 0;
+ALTER TABLE ONLY state.context_steps ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_steps FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_steps IS 'Requests of a session: tokens, zone of pressure and money saved.';
+
+CREATE TABLE state.context_thinking_cuts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session text NOT NULL,
+    cut_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    first_key text NOT NULL,
+    last_turn text NOT NULL,
+    kept_from text NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_thinking_cuts_first_key_check CHECK ((char_length(first_key) <= 1024)),
+    CONSTRAINT context_thinking_cuts_kept_from_check CHECK ((char_length(kept_from) <= 1024)),
+    CONSTRAINT context_thinking_cuts_last_turn_check CHECK ((char_length(last_turn) <= 1024))
+);
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN cut_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN first_key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN last_turn SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN kept_from SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN stored_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_thinking_cuts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_thinking_cuts IS 'Ranges of thinking that changes of the prompt made unfit.';
+
+CREATE TABLE state.context_transcripts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session text NOT NULL,
+    opening bytea,
+    tools bytea NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_transcripts_opening_check CHECK ((octet_length(opening) <= 1048576)),
+    CONSTRAINT context_transcripts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT context_transcripts_session_check CHECK (((char_length(session) >= 1) AND (char_length(session) <= 256))),
+    CONSTRAINT context_transcripts_tools_check CHECK ((octet_length(tools) <= 65536))
+);
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN opening SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN tools SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN started_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_transcripts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_transcripts IS 'What the proxy put at the start of a session: hidden tools, recalled memories.';
+
+CREATE TABLE state.context_transitions (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session_id uuid NOT NULL,
+    event_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    call integer NOT NULL,
+    key text NOT NULL,
+    from_level smallint NOT NULL,
+    to_level smallint NOT NULL,
+    reason text NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_transitions_call_check CHECK ((call >= 0)),
+    CONSTRAINT context_transitions_from_level_check CHECK (((from_level >= 0) AND (from_level <= 4))),
+    CONSTRAINT context_transitions_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512))),
+    CONSTRAINT context_transitions_reason_check CHECK ((char_length(reason) <= 1024)),
+    CONSTRAINT context_transitions_to_level_check CHECK (((to_level >= 0) AND (to_level <= 4)))
+);
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN session_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN event_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN call SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN from_level SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN to_level SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN reason SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transitions ALTER COLUMN at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_transitions FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_transitions IS 'Changes of level, by an epoch or a fault, and why.';
+
 CREATE TABLE state.contradiction_policies (
     tenant_id uuid NOT NULL,
     channel text DEFAULT ''::text NOT NULL,
@@ -7064,6 +7505,8 @@ CREATE TABLE state.tool_invocations (
     succeeded boolean NOT NULL,
     duration_ms real,
     at timestamp with time zone DEFAULT now() NOT NULL,
+    call_id text,
+    CONSTRAINT tool_invocations_call_id_check CHECK (((char_length(call_id) >= 1) AND (char_length(call_id) <= 512))),
     CONSTRAINT tool_invocations_duration_ms_check CHECK ((duration_ms >= (0)::double precision)),
     CONSTRAINT tool_invocations_tool_check CHECK (((char_length(tool) >= 1) AND (char_length(tool) <= 256)))
 );
@@ -7077,6 +7520,7 @@ ALTER TABLE ONLY state.tool_invocations ALTER COLUMN result SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN succeeded SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN duration_ms SET STATISTICS 0;
 ALTER TABLE ONLY state.tool_invocations ALTER COLUMN at SET STATISTICS 0;
+ALTER TABLE ONLY state.tool_invocations ALTER COLUMN call_id SET STATISTICS 0;
 
 ALTER TABLE ONLY state.tool_invocations FORCE ROW LEVEL SECURITY;
 
@@ -7715,6 +8159,51 @@ ALTER TABLE ONLY state.channel_branches
 ALTER TABLE ONLY state.consolidated_conversations
     ADD CONSTRAINT consolidated_conversations_pkey PRIMARY KEY (tenant_id, owner, conversation);
 
+ALTER TABLE ONLY state.context_admissions
+    ADD CONSTRAINT context_admissions_pkey PRIMARY KEY (tenant_id, session_id, event_id);
+
+ALTER TABLE ONLY state.context_contents
+    ADD CONSTRAINT context_contents_pkey PRIMARY KEY (tenant_id, owner, content_hash);
+
+ALTER TABLE ONLY state.context_epochs
+    ADD CONSTRAINT context_epochs_pkey PRIMARY KEY (tenant_id, session_id, event_id);
+
+ALTER TABLE ONLY state.context_exchanges
+    ADD CONSTRAINT context_exchanges_pkey PRIMARY KEY (tenant_id, owner, session, key);
+
+ALTER TABLE ONLY state.context_faults
+    ADD CONSTRAINT context_faults_pkey PRIMARY KEY (tenant_id, session_id, event_id);
+
+ALTER TABLE ONLY state.context_learned
+    ADD CONSTRAINT context_learned_pkey PRIMARY KEY (tenant_id, owner, content_hash);
+
+ALTER TABLE ONLY state.context_objects
+    ADD CONSTRAINT context_objects_pkey PRIMARY KEY (tenant_id, session_id, key);
+
+ALTER TABLE ONLY state.context_relationships
+    ADD CONSTRAINT context_relationships_pkey PRIMARY KEY (tenant_id, session_id, from_key, to_key, relation);
+
+ALTER TABLE ONLY state.context_sessions
+    ADD CONSTRAINT context_sessions_pkey PRIMARY KEY (tenant_id, session_id);
+
+ALTER TABLE ONLY state.context_sessions
+    ADD CONSTRAINT context_sessions_tenant_id_owner_session_id_key UNIQUE (tenant_id, owner, session_id);
+
+ALTER TABLE ONLY state.context_sessions
+    ADD CONSTRAINT context_sessions_tenant_id_owner_session_key UNIQUE (tenant_id, owner, session);
+
+ALTER TABLE ONLY state.context_steps
+    ADD CONSTRAINT context_steps_pkey PRIMARY KEY (tenant_id, session_id, event_id);
+
+ALTER TABLE ONLY state.context_thinking_cuts
+    ADD CONSTRAINT context_thinking_cuts_pkey PRIMARY KEY (tenant_id, owner, session, cut_id);
+
+ALTER TABLE ONLY state.context_transcripts
+    ADD CONSTRAINT context_transcripts_pkey PRIMARY KEY (tenant_id, owner, session);
+
+ALTER TABLE ONLY state.context_transitions
+    ADD CONSTRAINT context_transitions_pkey PRIMARY KEY (tenant_id, session_id, event_id);
+
 ALTER TABLE ONLY state.contradiction_policies
     ADD CONSTRAINT contradiction_policies_pkey PRIMARY KEY (tenant_id, channel);
 
@@ -7965,6 +8454,23 @@ CREATE INDEX changesets_staged ON state.changesets USING btree (tenant_id, owner
 
 CREATE INDEX channel_branches_of_parent ON state.channel_branches USING btree (tenant_id, owner, parent);
 
+CREATE INDEX context_exchanges_by_key ON state.context_exchanges USING btree (tenant_id, owner, key);
+
+CREATE INDEX context_exchanges_in_order ON state.context_exchanges USING btree (tenant_id, owner, session, exchange_id DESC);
+
+CREATE INDEX context_learned_memory ON state.context_learned USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
+
+CREATE INDEX context_learned_source ON state.context_learned USING btree (tenant_id, owner, "left"(source_key, 256));
+ALTER INDEX state.context_learned_source ALTER COLUMN 3 SET STATISTICS 0;
+
+CREATE INDEX context_objects_in_order ON state.context_objects USING btree (tenant_id, session_id, "position");
+
+CREATE INDEX context_objects_of_content ON state.context_objects USING btree (tenant_id, owner, content_hash);
+
+CREATE INDEX context_sessions_idle ON state.context_sessions USING btree (tenant_id, used_at);
+
+CREATE INDEX context_sessions_of_owner ON state.context_sessions USING btree (tenant_id, owner, session_id DESC);
+
 CREATE INDEX conversations_recent ON state.conversations USING btree (tenant_id, owner, last_turn_at DESC);
 
 CREATE INDEX document_chunks_memory ON state.document_chunks USING btree (tenant_id, memory_id);
@@ -8113,6 +8619,8 @@ CREATE INDEX strategy_uses_of_strategy ON state.strategy_uses USING btree (tenan
 
 CREATE UNIQUE INDEX tenants_name ON state.tenants USING btree (name);
 
+CREATE UNIQUE INDEX tool_invocations_call ON state.tool_invocations USING btree (tenant_id, owner, conversation, call_id) WHERE (call_id IS NOT NULL);
+
 CREATE INDEX tool_invocations_conversation ON state.tool_invocations USING btree (tenant_id, owner, conversation, at);
 
 CREATE INDEX tool_invocations_memory ON state.tool_invocations USING btree (tenant_id, memory_id);
@@ -8164,6 +8672,8 @@ CREATE TRIGGER request_job_wakeup AFTER INSERT ON queue.jobs FOR EACH STATEMENT 
 CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR EACH ROW WHEN ((CURRENT_USER <> 'mnemic_definer'::name)) EXECUTE FUNCTION mnemic.request_job_wakeup();
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
+
+CREATE TRIGGER delete_transcript AFTER DELETE ON state.context_sessions FOR EACH ROW EXECUTE FUNCTION mnemic.delete_transcript();
 
 CREATE TRIGGER erase_without_source AFTER DELETE ON state.statement_sources FOR EACH ROW EXECUTE FUNCTION mnemic.erase_without_source();
 
@@ -8287,6 +8797,48 @@ ALTER TABLE ONLY state.consolidated_conversations
 
 ALTER TABLE ONLY state.consolidated_conversations
     ADD CONSTRAINT consolidated_conversations_tenant_id_summary_id_fkey FOREIGN KEY (tenant_id, summary_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (summary_id);
+
+ALTER TABLE ONLY state.context_admissions
+    ADD CONSTRAINT context_admissions_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_contents
+    ADD CONSTRAINT context_contents_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.context_epochs
+    ADD CONSTRAINT context_epochs_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_exchanges
+    ADD CONSTRAINT context_exchanges_tenant_id_owner_session_fkey FOREIGN KEY (tenant_id, owner, session) REFERENCES state.context_transcripts(tenant_id, owner, session) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_faults
+    ADD CONSTRAINT context_faults_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_learned
+    ADD CONSTRAINT context_learned_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (memory_id);
+
+ALTER TABLE ONLY state.context_objects
+    ADD CONSTRAINT context_objects_tenant_id_owner_content_hash_fkey FOREIGN KEY (tenant_id, owner, content_hash) REFERENCES state.context_contents(tenant_id, owner, content_hash);
+
+ALTER TABLE ONLY state.context_objects
+    ADD CONSTRAINT context_objects_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_relationships
+    ADD CONSTRAINT context_relationships_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_sessions
+    ADD CONSTRAINT context_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.context_steps
+    ADD CONSTRAINT context_steps_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_thinking_cuts
+    ADD CONSTRAINT context_thinking_cuts_tenant_id_owner_session_fkey FOREIGN KEY (tenant_id, owner, session) REFERENCES state.context_transcripts(tenant_id, owner, session) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_transcripts
+    ADD CONSTRAINT context_transcripts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
+
+ALTER TABLE ONLY state.context_transitions
+    ADD CONSTRAINT context_transitions_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY state.contradiction_policies
     ADD CONSTRAINT contradiction_policies_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
@@ -8621,6 +9173,32 @@ ALTER TABLE state.channel_branches ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.consolidated_conversations ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.context_admissions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_contents ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_epochs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_exchanges ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_faults ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_learned ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_objects ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_relationships ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_sessions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_steps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_thinking_cuts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_transcripts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_transitions ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.contradiction_policies ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.conversations ENABLE ROW LEVEL SECURITY;
@@ -8718,6 +9296,32 @@ CREATE POLICY same_tenant ON state.changesets USING ((tenant_id = ( SELECT mnemi
 CREATE POLICY same_tenant ON state.channel_branches USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.consolidated_conversations USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_admissions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_contents USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_epochs USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_exchanges USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_faults USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_learned USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_objects USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_relationships USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_sessions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_steps USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_thinking_cuts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_transcripts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_transitions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.contradiction_policies USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -9440,6 +10044,45 @@ GRANT SELECT ON TABLE state.branches TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.consolidated_conversations TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.consolidated_conversations TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_admissions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_admissions TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_contents TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_contents TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_epochs TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_epochs TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_exchanges TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_exchanges TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_faults TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_faults TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_learned TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_learned TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_objects TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_objects TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_relationships TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_relationships TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_sessions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_sessions TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_steps TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_steps TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_thinking_cuts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_thinking_cuts TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_transcripts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_transcripts TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_transitions TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_transitions TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.contradiction_policies TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.contradiction_policies TO mnemic_definer;

@@ -50,32 +50,33 @@ def target_of(piece: Piece, moment: Moment, settings: PagingSettings) -> Target 
         return Target(FULL, "pinned") if piece.level != FULL else None
     is_emergency = moment.zone == "emergency"
     protected = EMERGENCY_PROTECTED_CALLS if is_emergency else moment.protected_calls
-    if moment.call - piece.first_call < protected:
-        return None
-    target = _target(piece, moment, protected, settings)
+    if piece.superseded_by:
+        target = Target(3, f"superseded by {piece.superseded_by}")
+    else:
+        target = _by_age(piece, moment, protected, settings)
     return target if target and target.level > piece.level else None
 
 
-def _target(piece: Piece, moment: Moment, protected: int, settings: PagingSettings) -> Target | None:
-    if piece.superseded_by:
-        return Target(3, f"superseded by {piece.superseded_by}")
+def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettings) -> Target | None:
     age = moment.call - piece.last_use
+    if piece.path:
+        kept = settings.edited_calls if piece.path in moment.edited else settings.file_calls
+        kept = kept * (settings.cold_factor if moment.is_cold else settings.turn_factor if moment.at_user_turn else 1.0)
+        if age < max(protected, kept if moment.zone != "emergency" else 0):
+            return None
+        return Target(1 if piece.entry.is_error else settings.file_level, f"a file not used for {age} calls")
     if age < protected:
         return None
     if piece.entry.is_error:
         return Target(1, "an error stays at level 1 or better")
-    if piece.type == "file":
-        if piece.source_key in moment.edited and age < settings.edited_calls and moment.zone != "emergency":
-            return None
-        return Target(2, f"a file not used for {age} calls")
     return Target(3, f"output not used for {age} calls")
 
 
-def may_begin(moment: Moment) -> bool:
+def may_begin(moment: Moment, any_time=False) -> bool:
     """Whether an epoch may begin now, if it pays."""
     if moment.is_cold or is_at_least(moment.zone, "critical"):
         return True
-    return not moment.is_thrashing and (moment.at_user_turn or is_at_least(moment.zone, "warning"))
+    return not moment.is_thrashing and (any_time or moment.at_user_turn or is_at_least(moment.zone, "warning"))
 
 
 def targets_of(pieces: Sequence[Piece], find: Callable[[Piece], Target | None]) -> dict[int, Target]:

@@ -13,7 +13,9 @@ class PagingSettings:
     """Tokens that the model's window holds; zones are shares of it."""
     protected_calls: int = 8
     """Objects first sent or used within so many calls never fall."""
-    edited_calls: int = 40
+    file_calls: int = 16
+    """A file keeps its full text for so many calls after it was read."""
+    edited_calls: int = 30
     """The newest copy of an edited file keeps its full text for so many calls after its last use."""
     page_min_chars: int = 700
     """Shorter results are never replaced: a stub would hardly be shorter."""
@@ -21,6 +23,11 @@ class PagingSettings:
     """Larger output of commands and searches is first sent at level 1."""
     names_share: float = 0.12
     """Share of an object's full text that the list of its names may take."""
+    cold_factor: float = 1.0
+    turn_factor: float = 1.0
+    file_level: int = 2
+    use_names: bool = False
+    warm_share: float = 0.6
     horizon_calls: int = 30
     """For how many calls the saving of an epoch is counted, against the price of writing the cache again."""
     epoch_min_share: float = 0.15
@@ -49,6 +56,7 @@ class PagingSettings:
 _LIMITS: dict[str, tuple[float, float]] = {
     "budget_tokens": (1_000, 10_000_000),
     "protected_calls": (1, 1_000),
+    "file_calls": (1, 10_000),
     "edited_calls": (1, 10_000),
     "page_min_chars": (200, 1_000_000),
     "admit_max_tokens": (200, 1_000_000),

@@ -4,7 +4,7 @@ normal     Nothing needs to happen.
 caution    An epoch may begin at the user's next turn, if it pays.
 warning    An epoch may also begin between calls of tools.
 critical   An epoch begins even if faults were frequent.
-emergency  The prompt would soon be refused: an epoch begins at any price; only the newest calls are protected.
+emergency  The prompt would soon be refused: an epoch begins at any price, and protects only the newest calls.
 """
 
 from dataclasses import dataclass

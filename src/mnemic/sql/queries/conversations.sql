@@ -69,6 +69,32 @@ WHERE conversations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversa
   )
 RETURNING invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at
 
+-- name: add_tools
+-- Records tool calls by the id that the model gave them; those that are recorded already, and those of a conversation that
+-- does not exist, are left out.
+INSERT INTO state.tool_invocations (tenant_id, owner, conversation, tool, arguments, result, succeeded, call_id)
+SELECT conversations.tenant_id, conversations.owner, conversations.conversation, given.tool, given.arguments, given.result,
+    given.succeeded, given.call_id
+FROM state.conversations
+CROSS JOIN jsonb_to_recordset(%(calls)s) AS given (
+    tool text, arguments jsonb, result text, succeeded boolean, call_id text
+)
+WHERE conversations.tenant_id = %(tenant_id)s AND conversations.owner = %(owner)s
+  AND conversations.conversation = %(conversation)s
+ON CONFLICT (tenant_id, owner, conversation, call_id) WHERE call_id IS NOT NULL DO NOTHING
+
+-- name: recorded_ids
+-- External ids of the turns, and ids of the tool calls, that are recorded in a conversation.
+SELECT DISTINCT external_id AS id
+FROM state.memories
+WHERE memories.tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
+  AND external_id IS NOT NULL
+UNION ALL
+SELECT call_id
+FROM state.tool_invocations
+WHERE tool_invocations.tenant_id = %(tenant_id)s AND owner = %(owner)s AND conversation = %(conversation)s
+  AND call_id IS NOT NULL
+
 -- name: tools
 -- Tools called in a conversation, in order.
 SELECT invocation_id, owner, conversation, memory_id, tool, arguments, result, succeeded, duration_ms, at

@@ -1,0 +1,145 @@
+"""What a turn does beside relaying: it answers hidden calls, stores exchanges, and is recorded at its end."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mnemic.context.step import Fault
+from mnemic.errors import ConflictError, MnemicError
+from mnemic.proxy import paging
+from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
+from mnemic.proxy.exchanges import store_exchange
+from mnemic.proxy.hidden_tools import HiddenScope, answer
+from mnemic.proxy.open_sessions import OpenSession
+from mnemic.proxy.paging import Decision
+from mnemic.proxy.protocol import Api, Body, Conversation, Exchange, HiddenCall
+from mnemic.proxy.recording import record, recorded_ids, recording_of
+from mnemic.proxy.rounds import Outcome
+from mnemic.runtime.core import Caller
+from mnemic.runtime.proxy_counts import ProxyCounts
+from mnemic.sdk.memory import AsyncMemory
+
+UNAVAILABLE = "Error: the memory is not available now. Go on without it."
+
+logger = logging.getLogger("mnemic.proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that the proxy changes."""
+
+    api: Api
+    body: Body
+    """For the provider."""
+    session: OpenSession
+    caller: Caller
+    memory: AsyncMemory
+    conversation: Conversation
+    decision: Decision | None
+    """None for a compaction: the pager decides nothing new."""
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Names of the tools that the proxy answers."""
+        return frozenset(tool.name for tool in self.session.tools) - self.conversation.tool_names
+
+
+@dataclass
+class ActiveTurn:
+    """A request that is being answered."""
+
+    prepared: Prepared
+    database: DatabaseState
+    counts: ProxyCounts
+    faults: list[Fault] = field(default_factory=list)
+
+    async def answer(self, calls: Sequence[HiddenCall]) -> Mapping[str, str]:
+        """Results of hidden calls, by id."""
+        session, results = self.prepared.session, {}
+        async with session.lock:
+            for call in calls:
+                self.counts.hidden_calls[call.name] += 1
+                results[call.id] = await self._answer(session, call)
+        return results
+
+    async def store(self, exchange: Exchange) -> None:
+        """Store an exchange before the client sees the end of its turn.
+
+        If the database is down, the exchange stays in memory: the session goes on while this process lives.
+        """
+        session = self.prepared.session
+        session.add(exchange)
+        try:
+            async with self.database.calling():
+                await self._save_exchange(session, exchange)
+        except (DatabaseDownError, MnemicError) as error:
+            self.counts.failed["exchange not stored"] += 1
+            logger.error("an exchange could not be stored (%s)", type(error).__name__)
+            session.unsaved[exchange.key] = exchange
+
+    async def record(self, outcome: Outcome) -> None:
+        """Save the window and record the turn; the client does not wait for it."""
+        session = self.prepared.session
+        async with session.lock:
+            try:
+                async with self.database.calling():
+                    await self._store_again(session)
+                    await self._save(session, outcome)
+                    await self._record(session, outcome)
+            except ConflictError:
+                # Another process has saved the session: the next request loads it.
+                self.counts.failed["session changed by another process"] += 1
+                session.forget()
+            except (DatabaseDownError, MnemicError) as error:
+                self.counts.failed["turn not recorded"] += 1
+                logger.error("a turn could not be recorded (%s)", type(error).__name__)
+                session.forget()
+            except Exception:
+                self.counts.failed["turn not recorded"] += 1
+                logger.exception("a turn could not be recorded")
+                session.forget()
+            else:
+                self.counts.turn_count += 1
+
+    async def _answer(self, session: OpenSession, call: HiddenCall) -> str:
+        if session.window is None:
+            return UNAVAILABLE
+        scope = HiddenScope(
+            self.prepared.memory, session.window, session.name.session, self.faults, session.recalled
+        )
+        try:
+            return await answer(call, scope)
+        except Exception:
+            logger.exception("a hidden call failed")
+            self.counts.failed["hidden call"] += 1
+            return UNAVAILABLE
+
+    async def _save_exchange(self, session: OpenSession, exchange: Exchange) -> None:
+        scope = self.prepared.caller.scoped(session.name.owner)
+        await store_exchange(self.prepared.caller.database, scope, session.name.session, exchange)
+
+    async def _store_again(self, session: OpenSession) -> None:
+        """Store exchanges that could not be stored before."""
+        for key, exchange in list(session.unsaved.items()):
+            await self._save_exchange(session, exchange)
+            del session.unsaved[key]
+
+    async def _save(self, session: OpenSession, outcome: Outcome) -> None:
+        decision, first = self.prepared.decision, outcome.rounds[0]
+        if session.window is None or decision is None:
+            return
+        session.window.calibrate(decision.step.tokens, first.prompt_tokens)
+        self.counts.prompt_tokens += sum(each.prompt_tokens for each in outcome.rounds)
+        self.counts.cached_tokens += sum(each.cached_tokens for each in outcome.rounds)
+        step = None if decision.must_be_committed else decision.step
+        await paging.save(
+            session, self.prepared.caller, self.prepared.conversation, step, faults=tuple(self.faults)
+        )
+
+    async def _record(self, session: OpenSession, outcome: Outcome) -> None:
+        name, caller = session.name, self.prepared.caller
+        if session.recorded is None:
+            session.recorded = await recorded_ids(caller, name.owner, name.session)
+        new = recording_of(name.session, self.prepared.conversation.entries, outcome.said, session.recorded)
+        await record(caller, name.owner, name.session, new)
+        session.recorded |= new.ids

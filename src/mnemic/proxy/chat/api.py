@@ -1,0 +1,35 @@
+"""The Chat Completions API, for the flow of a request."""
+
+from collections.abc import Mapping
+
+from mnemic.proxy.chat.reading import read_conversation
+from mnemic.proxy.chat.relay import ChatRelay
+from mnemic.proxy.chat.rewriting import rewrite_body
+from mnemic.proxy.openai_errors import error_body
+from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
+
+
+class ChatApi:
+    """See `mnemic.proxy.protocol.Api`."""
+
+    name: ApiName = "chat"
+
+    def read(self, body: Body) -> Conversation:
+        """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""
+        return read_conversation(body)
+
+    def rewrite(self, body: Body, changes: Changes) -> Body:
+        """A new body for the provider; the given one is not changed."""
+        return rewrite_body(body, changes)
+
+    def relay(self, body: Body, hidden: frozenset[str]) -> ChatRelay:
+        """Begin the response to a rewritten body."""
+        return ChatRelay(body, hidden)
+
+    def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
+        """None: a rewritten body needs no other headers."""
+        return {}
+
+    def error(self, status: int, message: str) -> bytes:
+        """The body of an error of the proxy itself."""
+        return error_body(status, message)

@@ -1,0 +1,140 @@
+"""From a conversation to what the provider gets: the pager of a session and its store.
+
+A request takes the session's lock, decides (`decide`), and commits what it decided before anything is sent:
+after a crash, the next request repeats the same decisions. What only counts uses is saved after the turn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from mnemic.context.levels.level import FULL
+from mnemic.context.policy.settings import PagingSettings
+from mnemic.context.step import Fault, Step
+from mnemic.context.store import load_window, save_step_in
+from mnemic.context.window import Window
+from mnemic.db.database import Transaction
+from mnemic.proxy.exchanges import begin_transcript, load_transcript, store_cut_in
+from mnemic.proxy.open_sessions import OpenSession
+from mnemic.proxy.protocol import Changes, Conversation, HiddenTool, ThinkingCut
+from mnemic.proxy.thinking_cuts import cut_at_epoch, cut_at_start
+from mnemic.runtime.core import Caller
+
+BYTES_PER_CHARACTER = 2
+"""Estimate of memory for cached text, with what is kept beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a request sends."""
+
+    step: Step
+    cut: ThinkingCut | None
+    """New with this request."""
+
+    @property
+    def must_be_committed(self) -> bool:
+        """Whether the next request could not decide the same without the store."""
+        is_lowered = any(each.level != FULL for each in self.step.admissions)
+        return is_lowered or self.step.epoch is not None or bool(self.step.transitions)
+
+
+async def load(session: OpenSession, caller: Caller, settings: PagingSettings) -> None:
+    """Load a session, unless it is cached and no other process has saved it meanwhile."""
+    name = session.name
+    if session.window is not None:
+        async with caller.database.transaction() as transaction:
+            row = await transaction.first("context.session", {"owner": name.owner, "session": name.session})
+        stored_version = row["version"] if row is not None else 0
+        if stored_version == (session.saved.version if session.saved is not None else 0):
+            return
+    scope = caller.scoped(name.owner)
+    saved = await load_window(caller.database, scope, name.session)
+    transcript = await load_transcript(caller.database, scope, name.session)
+    session.take(Window(settings, saved), saved, transcript)
+
+
+async def begin(
+    session: OpenSession,
+    caller: Caller,
+    conversation: Conversation,
+    *,
+    opening: str | None,
+    tools: Sequence[HiddenTool],
+) -> None:
+    """Store the start of a session: hidden tools and opening, as they are sent in every request."""
+    session.begin(
+        await begin_transcript(
+            caller.database,
+            caller.scoped(session.name.owner),
+            session.name.session,
+            opening=opening,
+            tools=tools,
+            cut=cut_at_start(conversation),
+        )
+    )
+
+
+def decide(session: OpenSession, conversation: Conversation) -> Decision:
+    """Decide what is sent. Takes time if levels have to be made: call it in a thread."""
+    window = session.window
+    assert window is not None, "the session is loaded"
+    step = window.observe(
+        conversation.entries,
+        fixed_tokens=round(conversation.fixed_chars * window.tokens_per_char),
+        now=datetime.now(UTC),
+        at_user_turn=conversation.at_user_turn,
+        model=conversation.model,
+    )
+    cut = cut_at_epoch(conversation, {each.key for each in step.transitions})
+    session.replaced = step.replaced
+    session.cuts = (*session.cuts, cut) if cut is not None else session.cuts
+    return Decision(step, cut)
+
+
+def changes_of(session: OpenSession, conversation: Conversation) -> Changes:
+    """The changes that every request of a session has since its last decision."""
+    # A tool of the client that is named like a hidden one is the client's, also if it comes later.
+    tools = tuple(tool for tool in session.tools if tool.name not in conversation.tool_names)
+    return Changes(
+        exchanges=session.exchanges,
+        replaced=session.replaced,
+        tools=tools,
+        opening=session.opening,
+        drops_thinking=bool(session.cuts),
+        cuts=session.cuts,
+    )
+
+
+async def save(
+    session: OpenSession,
+    caller: Caller,
+    conversation: Conversation,
+    step: Step | None,
+    *,
+    faults: tuple[Fault, ...] = (),
+    cut: ThinkingCut | None = None,
+) -> None:
+    """Save the window of a session, and what a step decided, in one transaction."""
+    assert session.window is not None, "the session is loaded"
+    scope, name = caller.scoped(session.name.owner), session.name.session
+    window, texts, previous = session.window.saved(), _texts(conversation), session.saved
+
+    async def write(transaction: Transaction) -> None:
+        session.saved = await save_step_in(
+            transaction, scope, name, step, window, texts, previous=previous, faults=faults
+        )
+        if cut is not None:
+            await store_cut_in(transaction, scope, name, cut)
+
+    await caller.database.run(write)
+
+
+def size_of(session: OpenSession, conversation: Conversation) -> int:
+    """Bytes that a cached session takes, estimated."""
+    entries = sum(len(entry.text) for entry in conversation.entries)
+    return BYTES_PER_CHARACTER * (entries + session.exchange_characters)
+
+
+def _texts(conversation: Conversation) -> Mapping[str, str]:
+    return {entry.key: entry.text for entry in conversation.entries if entry.is_pageable}

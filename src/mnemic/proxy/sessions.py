@@ -1,0 +1,30 @@
+"""Which session a request belongs to.
+
+Clients name their session in a header, or in the body; otherwise the first words of the user stand for it.
+The root of the conversation is always part of the identity: subagents send the session of their parent, but
+begin with other words, and a client that compacts a conversation begins a new one.
+"""
+
+import hashlib
+from collections.abc import Mapping
+
+from mnemic.proxy.protocol import Conversation
+
+SESSION_HEADERS = ("x-claude-code-session-id", "x-session-id", "session_id", "session-id")
+"""Headers of Claude Code, opencode and codex, in lower case."""
+HASH_DIGITS = 32
+ROOT_DIGITS = 16
+
+
+def identify(headers: Mapping[str, str], conversation: Conversation) -> str:
+    """The name of a session. `headers` by name in lower case.
+
+    What the client says is hashed: it may be long, and it may be an e-mail address or another secret.
+    """
+    named = next((headers[name] for name in SESSION_HEADERS if headers.get(name)), "")
+    client = named or conversation.client_session
+    root = conversation.root.hex()[:ROOT_DIGITS]
+    if not client:
+        return f"proxy-{conversation.root.hex()[:HASH_DIGITS]}"
+    digest = hashlib.sha256(client.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
+    return f"proxy-{digest}-{root}"

@@ -1,0 +1,214 @@
+"""One request that holds a conversation, from its body to the end of the response.
+
+1. **Read** the body and find the session. Whatever the proxy does not know for sure passes unchanged
+   (`_pass_through`), with a reason in the log and in the metrics.
+2. **Decide** what the provider gets (`paging.py`), and commit what later requests must repeat.
+3. **Relay** the rounds of the provider as one response (`rounds.py`); hidden calls are answered here.
+4. **Record** the turn, after the client has the end of the response (`recording.py`).
+
+If the provider refuses a changed body, the original one is sent: the client then sees the response to what
+it has sent itself.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from mnemic.config import Settings
+from mnemic.context.policy.settings import PagingSettings
+from mnemic.proxy import paging
+from mnemic.proxy.active_turn import ActiveTurn, Prepared
+from mnemic.proxy.apis import APIS
+from mnemic.proxy.callers import Caller
+from mnemic.proxy.client_request import ClientRequest
+from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
+from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.forwarding import Forwarder, relay_verbatim
+from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
+from mnemic.proxy.hidden_tools import offered_tools
+from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
+from mnemic.proxy.opening import is_unanswered, recall_opening
+from mnemic.proxy.paging import Decision
+from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
+from mnemic.proxy.request_bodies import parse
+from mnemic.proxy.rounds import RefusedError, Rounds
+from mnemic.proxy.sessions import identify
+from mnemic.runtime.core import Caller as CoreCaller
+from mnemic.runtime.proxy_counts import ProxyCounts
+from mnemic.sdk.memory import AsyncMemory, memory_on_core
+from mnemic.sdk.tenants import Tenants
+from mnemic.types.scope import Scope
+
+PROCESS = "proxy"
+BACKGROUND_MAX = 500
+"""Turns that are being recorded; further ones wait until they are recorded."""
+CLOSE_TIMEOUT_S = 10.0
+
+logger = logging.getLogger("mnemic.proxy")
+
+
+class Turns:
+    """Runs the turns of all callers."""
+
+    def __init__(self, tenants: Tenants, settings: Settings, forwarder: Forwarder, *, max_bytes: int) -> None:
+        self._tenants = tenants
+        self._forwarder = forwarder
+        self._max_bytes = max_bytes
+        self._channel = settings.channel
+        self._paging = PagingSettings()
+        self._sessions = OpenSessions()
+        self._database = DatabaseState()
+        self._counts: ProxyCounts = tenants.call_metrics.proxy
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def aclose(self) -> None:
+        """Wait until the last turns are recorded."""
+        if self._background:
+            _, unfinished = await asyncio.wait(self._background, timeout=CLOSE_TIMEOUT_S)
+            if unfinished:
+                logger.error("%d turns were not recorded in time", len(unfinished))
+
+    async def run(self, request: ClientRequest, endpoint: Endpoint, caller: Caller, raw: bytes) -> None:
+        """Answer a request."""
+        assert endpoint.api is not None, "the request holds a conversation"
+        api = APIS[endpoint.api]
+        try:
+            prepared = await self._prepare(request, api, caller, raw)
+        except Unsure as reason:
+            await self._pass_through(request, endpoint, raw, str(reason))
+        except DatabaseDownError as reason:
+            await self._pass_through(request, endpoint, raw, f"database down: {reason}")
+        except Exception:
+            logger.exception("a %s request could not be prepared", api.name)
+            await self._pass_through(request, endpoint, raw, "failed")
+        else:
+            await self._act(request, endpoint, prepared, raw)
+
+    async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, raw: bytes) -> Prepared:
+        """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
+        encoding = first(request.headers, b"content-encoding")
+        body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
+        name = SessionName(caller.tenant, caller.owner, identify(request.header_values, conversation))
+        session = self._sessions.get(name)
+        async with session.lock:
+            core, memory = await self._open(session, caller)
+            try:
+                decision = await self._decide(session, core, memory, conversation, compaction)
+                rewritten = await asyncio.to_thread(
+                    api.rewrite, body, paging.changes_of(session, conversation)
+                )
+            except Unsure:
+                raise
+            except BaseException:
+                # The window may have decided what is not stored.
+                session.forget()
+                raise
+        self._sessions.resize(session, paging.size_of(session, conversation))
+        return Prepared(api, rewritten, session, core, memory, conversation, decision)
+
+    async def _open(self, session: OpenSession, caller: Caller) -> tuple[CoreCaller, AsyncMemory]:
+        """The memory of the caller, and the session loaded."""
+        key_id = caller.key.key.key_id if caller.key is not None else None
+        async with self._database.calling():
+            core = await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
+            scope = Scope(caller.owner, self._channel, PROCESS, key_id)
+            await paging.load(session, CoreCaller(core, scope), self._paging)
+        return CoreCaller(core, scope), memory_on_core(core, scope)
+
+    async def _decide(
+        self,
+        session: OpenSession,
+        core: CoreCaller,
+        memory: AsyncMemory,
+        conversation: Conversation,
+        compaction: Compaction | None,
+    ) -> Decision | None:
+        """Decide, and commit what later requests must repeat; None if a compaction repeats what was sent."""
+        if compaction is not None:
+            if session.has_begun and compaction.needs_rewriting(paging.changes_of(session, conversation)):
+                return None
+            raise compaction
+        if not session.has_begun:
+            await self._begin(session, core, memory, conversation)
+        decision = await asyncio.to_thread(paging.decide, session, conversation)
+        if decision.must_be_committed:
+            async with self._database.calling():
+                await paging.save(session, core, conversation, decision.step, cut=decision.cut)
+        return decision
+
+    async def _begin(
+        self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
+    ) -> None:
+        """Choose what every request of a session starts with."""
+        opening = None
+        if is_unanswered(conversation):
+            opening = await recall_opening(memory, session, conversation)
+        tools = offered_tools(conversation.tool_names)
+        async with self._database.calling():
+            await paging.begin(session, core, conversation, opening=opening, tools=tools)
+
+    async def _act(self, request: ClientRequest, endpoint: Endpoint, prepared: Prepared, raw: bytes) -> None:
+        """Send the changed request, and record the turn if it ends as it should."""
+        self._counts.changed[prepared.api.name] += 1
+        turn = ActiveTurn(prepared, self._database, self._counts)
+        rounds = Rounds(
+            request,
+            self._forwarder,
+            endpoint.provider,
+            _headers(prepared, request),
+            prepared.api.relay(prepared.body, prepared.hidden),
+            prepared.conversation.is_streamed,
+            turn.answer,
+            turn.store,
+        )
+        try:
+            outcome = await rounds.run(prepared.body)
+        except RefusedError:
+            self._counts.refused[prepared.api.name] += 1
+            await self._pass_through(request, endpoint, raw, "the provider refused the changed request")
+            return
+        if outcome is not None and prepared.decision is not None:
+            await self._later(turn.record(outcome))
+
+    async def _pass_through(
+        self, request: ClientRequest, endpoint: Endpoint, raw: bytes, reason: str
+    ) -> None:
+        """Send the original bytes."""
+        api = endpoint.api or "other"
+        self._counts.count_passed(api, reason)
+        logger.info("a %s request passed unchanged: %s", api, reason)
+        async with self._forwarder.response(
+            endpoint.provider,
+            request.method,
+            (request.path, request.query),
+            request_headers(request.headers),
+            raw,
+        ) as response:
+            await relay_verbatim(response, request.send)
+
+    async def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do work that the client does not wait for, unless too much of it is waiting."""
+        task = asyncio.create_task(work, name="mnemic proxy recording")
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        if len(self._background) > BACKGROUND_MAX:
+            await task
+
+
+def _read(
+    api: Api, raw: bytes, encoding: str, max_bytes: int
+) -> tuple[Body, Conversation, Compaction | None]:
+    """The conversation of a body; the exception of a compaction is returned beside it."""
+    body = parse(raw, encoding, max_bytes=max_bytes)
+    try:
+        return body, api.read(body), None
+    except Compaction as compaction:
+        return body, compaction.conversation, compaction
+
+
+def _headers(prepared: Prepared, request: ClientRequest) -> RawHeaders:
+    """The headers of the client, with those that the changed body needs."""
+    extra = prepared.api.extra_headers(prepared.body, request.header_values)
+    kept = without(rewritten_headers(request.headers), *(name.encode() for name in extra))
+    return [*kept, *((name.encode(), value.encode("latin-1")) for name, value in extra.items())]

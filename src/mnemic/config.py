@@ -379,7 +379,7 @@ class Settings(BaseSettings):
         ge=1_000,
         le=10_000_000,
         description=(
-            "`mnemic proxy`: tokens that the window of the model holds; what was read is shortened as it fills."
+            "`mnemic proxy`: tokens that the model's window holds; results are shortened as it fills."
         ),
     )
     proxy_max_request_bytes: int = Field(

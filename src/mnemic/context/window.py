@@ -173,6 +173,11 @@ class Window:
         self._tokens_per_char += _CALIBRATION_WEIGHT * (reported - self._tokens_per_char)
 
     @property
+    def tokens_per_char(self) -> float:
+        """Estimated tokens per character, as calibrated so far."""
+        return self._tokens_per_char
+
+    @property
     def tokens(self) -> int:
         """Estimated tokens of the prompt as it was last sent, appended passages included."""
         return round(self._fixed_tokens + self._appended_tokens + self._chars * self._tokens_per_char)

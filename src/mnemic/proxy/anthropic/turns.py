@@ -4,6 +4,8 @@ A turn that calls tools is named by the ids of the calls. Another turn is named 
 last call before it, and how many times the user spoke since. Text alone is no name, because "Done." repeats.
 """
 
+from collections.abc import Sequence
+
 from mnemic.proxy.anthropic.blocks import Block, Run, runs_of, texts_of
 from mnemic.proxy.anthropic.opening import OPENING_MESSAGES, has_opening
 from mnemic.proxy.protocol import Body
@@ -45,9 +47,9 @@ class TurnPlaces:
         return len(run.results) < len(run.blocks) and self._hidden_ids.issuperset(run.results)
 
 
-def turn_of(blocks: list[Block]) -> Run:
+def turn_of(blocks: Sequence[Block]) -> Run:
     """A turn of the assistant with these blocks."""
-    return Run("assistant", [{"role": "assistant", "content": blocks}])
+    return Run("assistant", [{"role": "assistant", "content": list(blocks)}])
 
 
 def place_after(body: Body, hidden: frozenset[str]) -> TurnPlaces:

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.proxy.running import running_proxy
 from tests.proxy.sdk_clients import AnthropicSession
 from tests.proxy.upstream.script import Call, Thinking, Use, script, step

@@ -14,6 +14,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.proxy.json_text import dump_json, load_json
 from mnemic.proxy.protocol import Exchange, HiddenTool, ThinkingCut
+from mnemic.proxy.turn_keys import response_key
 from mnemic.types.scope import Scope, check_name
 
 EXCHANGES_MAX = 2_000
@@ -85,6 +86,14 @@ async def store_exchange(database: TenantDatabase, scope: Scope, session: str, e
     }
     async with database.transaction() as transaction:
         await transaction.execute("context_exchanges.store", parameters)
+
+
+async def session_of_response(database: TenantDatabase, scope: Scope, response_id: str) -> str | None:
+    """The session of a response that the provider stores, by the id that the client knows."""
+    parameters = {"owner": scope.require_owner(), "key": response_key(response_id)}
+    async with database.transaction() as transaction:
+        row = await transaction.first("context_exchanges.session_of", parameters)
+    return str(row["session"]) if row is not None else None
 
 
 async def store_cut(database: TenantDatabase, scope: Scope, session: str, cut: ThinkingCut) -> None:

@@ -77,8 +77,8 @@ class Conversation:
     previous_id: str = ""
     """Responses API: id of the response that a request continues, as the client knows it.
 
-    The provider holds everything before: `entries` are only what is new, `root` says nothing about the
-    session (`Round.response_id` of the response does), and nothing that was sent can be shortened any more.
+    The provider holds everything before: `entries` are only what is new, and nothing of it is pageable. The
+    session is that of the response (`exchanges.session_of_response`); `root` is only a hash of the id.
     """
     last_turn: str = ""
     """Key of the assistant's last turn."""

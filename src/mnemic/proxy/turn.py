@@ -72,10 +72,7 @@ class Turns:
     async def run(self, request: ClientRequest, endpoint: Endpoint, caller: Caller, raw: bytes) -> None:
         """Answer a request."""
         assert endpoint.api is not None, "the request holds a conversation"
-        api = APIS.get(endpoint.api)
-        if api is None:
-            await self._pass_through(request, endpoint, raw, "an API that the proxy does not speak")
-            return
+        api = APIS[endpoint.api]
         try:
             prepared = await self._prepare(request, api, caller, raw)
         except Unsure as reason:

@@ -38,6 +38,12 @@ def turn_key(call_ids: Iterable[str], *, text: str, answers: str) -> str:
     return f"calls:{ids}" if len(ids) <= IDS_LENGTH else f"calls:{text_hash(ids)}"
 
 
+def response_key(response_id: str) -> str:
+    """The key of a turn that the provider stores as a response, by the id that the client knows."""
+    is_short = len(response_id) <= IDS_LENGTH
+    return f"response:{response_id if is_short else text_hash(response_id)}"
+
+
 def root_hash(texts: Iterable[str]) -> bytes:
     """SHA-256 of the words of the user with which a conversation begins."""
     joined = "\x00".join(canonical_text(text) for text in texts)

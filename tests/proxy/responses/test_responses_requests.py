@@ -163,7 +163,7 @@ def test_hidden_results_follow_a_mixed_turn_with_previous_response_id() -> None:
     later = request([output("call_1")], store=None, previous_response_id="resp_1")
     entry = ResponsesApi().read(later).entries[0]
     assert entry.key == "call_1"
-    assert entry.is_pageable
+    assert not entry.is_pageable
     sent = ResponsesApi().rewrite(later, changes)
     assert sent["input"] == [output("call_m", "memory of call_m"), output("call_1")]
     assert sent["previous_response_id"] == "resp_1"
@@ -176,6 +176,22 @@ def test_unanswered_hidden_calls_get_a_result_with_previous_response_id() -> Non
     later = request("so?", store=None, previous_response_id="resp_1")
     sent = ResponsesApi().rewrite(later, changes)["input"]
     check_items([MEMORY_CALL, *sent])
+
+
+def test_stored_turns_are_found_by_their_id_or_their_text() -> None:
+    first = request("hi", store=None)
+    plain = take_turn(first, [[said("Hello.")]])
+    assert plain.exchange is not None
+    assert plain.exchange == Exchange("response:resp_1", [], [], {"resp_1": "resp_1"})
+    grown = request([user("hi"), said("Hello."), user("so?")], store=None)
+    assert take_turn(grown, [[said("Well.")]]).exchange is None
+    hidden = take_turn(first, [[MEMORY_CALL], [said("In a.py.")]])
+    assert hidden.exchange is not None
+    kept = {"role": "assistant", "content": "In a.py."}
+    changes = Changes(exchanges={one.key: one for one in (plain.exchange, hidden.exchange)})
+    sent = ResponsesApi().rewrite(request([user("hi"), kept, user("so?")], store=None), changes)["input"]
+    check_items(sent)
+    assert sent[1] == MEMORY_CALL
 
 
 def test_nothing_is_stored_for_clients_that_keep_the_conversation() -> None:

@@ -6,7 +6,7 @@ from contextlib import aclosing
 import pytest
 
 from tests.proxy.running import RunningProxy
-from tests.proxy.sdk_clients import (
+from tests.proxy.sessions.sdk_clients import (
     CLIENTS,
     THINKING,
     AnthropicSession,

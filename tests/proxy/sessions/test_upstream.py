@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.proxy.sdk_clients import (
+from tests.proxy.sessions.sdk_clients import (
     CLIENTS,
     THINKING,
     AnthropicSession,

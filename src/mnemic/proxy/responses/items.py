@@ -90,6 +90,11 @@ def with_text(content: Any, text: str) -> Any:
     return [{**content[-1], "text": text}] if isinstance(content, list) else text
 
 
+def is_opening(item: Body) -> bool:
+    """Whether the proxy added an item, to bring recalled memories."""
+    return item.get("call_id") == OPENING_CALL_ID
+
+
 def name_of(item: Body) -> str:
     """The tool that a call is for. Built-in tools are named by their type."""
     return str(item.get("name") or type_of(item).removesuffix("_call"))
@@ -109,7 +114,7 @@ def follow(answered: Answered, item: Body) -> None:
     """Note what the next turn of the assistant answers."""
     if item.get("role") == "user":
         answered.user(text_of(item.get("content")))
-    elif type_of(item) in OUTPUTS and item.get("call_id") != OPENING_CALL_ID:
+    elif type_of(item) in OUTPUTS and not is_opening(item):
         answered.result(str(item.get("call_id")))
 
 

@@ -31,7 +31,11 @@ def read_conversation(body: Body) -> Conversation:
     items = _checked_items(body)
     previous_id = str(body.get("previous_response_id") or "")
     leading = _leading_instructions(items)
-    reader = _Reader(knows_all=not previous_id and not any(map(_is_reference, items)))
+    reader = _Reader(
+        knows_all=not previous_id and not any(map(_is_reference, items)),
+        # What the provider holds cannot be shortened later, nor be asked for again after it was shortened.
+        is_pageable=not previous_id,
+    )
     for item in items[leading:]:
         reader.read(item)
     reader.check_end()
@@ -41,7 +45,7 @@ def read_conversation(body: Body) -> Conversation:
     return Conversation(
         model=str(body.get("model", "")),
         entries=tuple(reader.entries),
-        root=root_hash(_first_words(items)),
+        root=root_hash([previous_id] if previous_id else _first_words(items)),
         tool_names=frozenset(_tool_names(_all_tools(body, items))),
         is_streamed=body.get("stream") is True,
         # Encrypted reasoning is not bound to the items before it.
@@ -56,8 +60,9 @@ def read_conversation(body: Body) -> Conversation:
 class _Reader:
     """Reads items in order, and checks that every call has its output."""
 
-    def __init__(self, *, knows_all: bool) -> None:
+    def __init__(self, *, knows_all: bool, is_pageable: bool) -> None:
         self.entries: list[Entry] = []
+        self._is_pageable = is_pageable
         self._knows_all = knows_all
         self._keys = EntryKeys()
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
@@ -114,9 +119,12 @@ class _Reader:
         content = item.get("output")
         text = text_of(content)
         # Other outputs have shapes that the provider checks.
-        is_pageable = type_of(item) == "function_call_output" and is_text_only(content)
+        is_function = type_of(item) == "function_call_output"
+        is_pageable = is_function and is_text_only(content) and self._is_pageable
         is_error = says_failure(text)
-        self.entries.append(Entry(call_id, "result", text, name, arguments, is_error, is_pageable))
+        self.entries.append(
+            Entry(call_id, "result", text, name, arguments, is_error=is_error, is_pageable=is_pageable)
+        )
 
 
 def _checked_items(body: Body) -> list[Body]:

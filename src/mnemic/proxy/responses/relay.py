@@ -18,13 +18,15 @@ from mnemic.proxy.responses.items import (
     call_output,
     follow,
     is_hidden_call,
+    is_made_by_model,
+    is_opening,
     items_of,
     name_of,
 )
 from mnemic.proxy.responses.response import Response, as_input, without_calls
 from mnemic.proxy.responses.stored import shown_tools
 from mnemic.proxy.responses.turns import key_of_turn
-from mnemic.proxy.turn_keys import Answered
+from mnemic.proxy.turn_keys import Answered, response_key
 
 ENDS = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 
@@ -35,7 +37,9 @@ class ResponsesRelay:
     def __init__(self, body: Body, hidden: frozenset[str]) -> None:
         self._body = body
         self._hidden = hidden
-        self._answers = _answered_by(items_of(body))
+        items = items_of(body)
+        self._answers = _answered_by(items)
+        self._begins = not any(is_made_by_model(item) and not is_opening(item) for item in items)
         self._now = Response(hidden)
         self._earlier: list[Response] = []
         self._turns: list[Body] = []
@@ -86,7 +90,7 @@ class ResponsesRelay:
             cached_tokens=details.get("cached_tokens") or 0,
             output_tokens=usage.get("output_tokens") or 0,
             is_complete=now.is_ended,
-            response_id=str(self._first.get("id") or "") if self._is_stored() else "",
+            response_id=str(self._first["id"]) if self._is_stored() else "",
         )
 
     def continued(self, results: Mapping[str, str]) -> Body:
@@ -100,16 +104,20 @@ class ResponsesRelay:
         return self._body
 
     def exchange(self, results: Mapping[str, str]) -> Exchange | None:
-        """The turn as the provider has it; None if the client has the same."""
+        """The turn as the provider has it; None if the client has the same.
+
+        Without items if the turn is the same, but the next request may hold only its id.
+        """
         now = self._now
         hidden = now.hidden()
-        if not now.is_ended or not (self._turns or hidden):
+        is_changed = bool(self._turns or hidden)
+        if not now.is_ended or not (is_changed or self._may_be_continued()):
             return None
         cut = hidden if now.is_cut else []
         shown = [item for response in (*self._earlier, now) for item in response.shown()]
         return Exchange(
             key=self._key(shown),
-            items=[*self._turns, *self._input_of(without_calls(now.items(), cut))],
+            items=[*self._turns, *self._input_of(without_calls(now.items(), cut))] if is_changed else [],
             results=[
                 call_output(_call_id(item), results.get(_call_id(item), NOT_ANSWERED)) for item in hidden
             ],
@@ -226,16 +234,23 @@ class ResponsesRelay:
         """Whether the provider keeps the response; it says so itself, if it has the field."""
         asked = self._body.get("store")
         kept = (self._now.body or {}).get("store")
-        return (True if asked is None else bool(asked)) if kept is None else bool(kept)
+        is_kept = (True if asked is None else bool(asked)) if kept is None else bool(kept)
+        return is_kept and bool(self._first.get("id"))
 
     def _input_of(self, items: list[Body]) -> list[Body]:
         return as_input(items, is_stored=self._is_stored())
 
     def _key(self, shown: Iterable[Body]) -> str:
-        """Key of the turn. With `previous_response_id` the request does not hold what tells turns apart."""
-        if self._body.get("previous_response_id"):
-            return f"response:{self._first.get('id')}"
+        """Key of the turn: a stored one is found by its id, also by requests that hold nothing else."""
+        if self._is_stored():
+            return response_key(str(self._first.get("id")))
         return key_of_turn(shown, self._answers)
+
+    def _may_be_continued(self) -> bool:
+        """Whether the next request may name only this response: the session must be found by its id."""
+        if not self._is_stored():
+            return False
+        return bool(self._body.get("previous_response_id")) or self._begins
 
 
 def _is_hidden(item: Any, response: Response) -> bool:

@@ -21,6 +21,11 @@ class KnownTurns:
         self._by_mark = {
             mark: one for one in exchanges.values() for item in one.items for mark in marks(item)
         }
+        self._by_text = {
+            text_hash(assistant_text(one.items)): one
+            for one in exchanges.values()
+            if one.response_ids and assistant_text(one.items)
+        }
         self._by_response = {shown: one for one in exchanges.values() for shown in one.response_ids}
         self._used: set[str] = set()
 
@@ -53,8 +58,11 @@ class KnownTurns:
         yield from (result for result in exchange.results if result["call_id"] in calls)
 
     def _exchange_of(self, run: Iterable[Body]) -> Exchange | None:
-        found = (self._by_mark.get(mark) for item in run for mark in marks(item))
-        return next((exchange for exchange in found if exchange is not None), None)
+        items = list(run)
+        found = (self._by_mark.get(mark) for item in items for mark in marks(item))
+        exchange = next((exchange for exchange in found if exchange is not None), None)
+        # Stored turns have the key of their response, which a client that keeps only texts does not send.
+        return exchange or self._by_text.get(text_hash(assistant_text(items)))
 
 
 def key_of_turn(run: Iterable[Body], answers: str) -> str:

@@ -29,6 +29,8 @@ CREATE TABLE state.context_exchanges (
     FOREIGN KEY (tenant_id, owner, session) REFERENCES state.context_transcripts ON DELETE CASCADE
 );
 COMMENT ON TABLE state.context_exchanges IS 'Turns with calls of hidden tools, which only the provider has seen.';
+-- Requests that continue a response of the provider name only its id, and no session.
+CREATE INDEX context_exchanges_by_key ON state.context_exchanges (tenant_id, owner, key);
 CREATE INDEX context_exchanges_in_order ON state.context_exchanges (tenant_id, owner, session, exchange_id DESC);
 CALL mnemic.protect('state.context_exchanges');
 

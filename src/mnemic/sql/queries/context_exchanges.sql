@@ -47,6 +47,13 @@ VALUES (%(tenant_id)s, %(owner)s, %(session)s, %(key)s, %(content)s)
 ON CONFLICT (tenant_id, owner, session, key) DO UPDATE SET
     content = excluded.content, exchange_id = excluded.exchange_id, stored_at = excluded.stored_at
 
+-- name: session_of
+-- The session of an exchange. A request that continues a response of the provider names no session.
+SELECT session FROM state.context_exchanges
+WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND key = %(key)s
+ORDER BY exchange_id DESC
+LIMIT 1
+
 -- name: cut
 -- Stores a cut of thinking.
 INSERT INTO state.context_thinking_cuts (tenant_id, owner, session, first_key, last_turn, kept_from)

@@ -36,7 +36,8 @@ class Prepared:
     memory: AsyncMemory
     conversation: Conversation
     decision: Decision | None
-    """None for a compaction: the pager decides nothing new."""
+    """None if the pager decides nothing: for a compaction, or if the provider holds the conversation."""
+    is_recorded: bool
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -65,7 +66,7 @@ class ActiveTurn:
     async def store(self, exchange: Exchange) -> None:
         """Store an exchange before the client sees the end of its turn.
 
-        If the database is down, the exchange stays in memory: the session goes on while this process lives.
+        If the database is down, it stays in memory: the session goes on while this process lives.
         """
         session = self.prepared.session
         session.add(exchange)
@@ -127,6 +128,7 @@ class ActiveTurn:
     async def _save(self, session: OpenSession, outcome: Outcome) -> None:
         decision, first = self.prepared.decision, outcome.rounds[0]
         if session.window is None or decision is None:
+            # A part of a conversation that the provider holds: there is no window to save.
             return
         session.window.calibrate(decision.step.tokens, first.prompt_tokens)
         self.counts.prompt_tokens += sum(each.prompt_tokens for each in outcome.rounds)
@@ -140,6 +142,9 @@ class ActiveTurn:
         name, caller = session.name, self.prepared.caller
         if session.recorded is None:
             session.recorded = await recorded_ids(caller, name.owner, name.session)
-        new = recording_of(name.session, self.prepared.conversation.entries, outcome.said, session.recorded)
+        conversation = self.prepared.conversation
+        # A request that holds only what is new cannot count how often a text occurred before.
+        part = f"{name.session}\0{conversation.previous_id}" if conversation.previous_id else name.session
+        new = recording_of(part, conversation.entries, outcome.said, session.recorded)
         await record(caller, name.owner, name.session, new)
         session.recorded |= new.ids

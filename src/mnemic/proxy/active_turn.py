@@ -140,6 +140,9 @@ class ActiveTurn:
         name, caller = session.name, self.prepared.caller
         if session.recorded is None:
             session.recorded = await recorded_ids(caller, name.owner, name.session)
-        new = recording_of(name.session, self.prepared.conversation.entries, outcome.said, session.recorded)
+        conversation = self.prepared.conversation
+        # A request that continues a response holds only what is new: the same words in two are two turns.
+        place = f"{name.session}{conversation.previous_id}"
+        new = recording_of(place, conversation.entries, outcome.said, session.recorded)
         await record(caller, name.owner, name.session, new)
         session.recorded |= new.ids

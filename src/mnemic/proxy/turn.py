@@ -24,6 +24,7 @@ from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.exchanges import session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
 from mnemic.proxy.hidden_tools import offered_tools
@@ -89,10 +90,10 @@ class Turns:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
         encoding = first(request.headers, b"content-encoding")
         body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
-        name = SessionName(caller.tenant, caller.owner, identify(request.header_values, conversation))
-        session = self._sessions.get(name)
+        core = await self._core(caller)
+        session = self._sessions.get(await self._session_name(request, caller, core, conversation))
         async with session.lock:
-            core, memory = await self._open(session, caller)
+            memory = await self._open(session, core)
             try:
                 decision = await self._decide(session, core, memory, conversation, compaction)
                 rewritten = await asyncio.to_thread(
@@ -107,14 +108,30 @@ class Turns:
         self._sessions.resize(session, paging.size_of(session, conversation))
         return Prepared(api, rewritten, session, core, memory, conversation, decision)
 
-    async def _open(self, session: OpenSession, caller: Caller) -> tuple[CoreCaller, AsyncMemory]:
-        """The memory of the caller, and the session loaded."""
+    async def _core(self, caller: Caller) -> CoreCaller:
+        """The database of the caller."""
         key_id = caller.key.key.key_id if caller.key is not None else None
         async with self._database.calling():
             core = await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
-            scope = Scope(caller.owner, self._channel, PROCESS, key_id)
-            await paging.load(session, CoreCaller(core, scope), self._paging)
-        return CoreCaller(core, scope), memory_on_core(core, scope)
+        return CoreCaller(core, Scope(caller.owner, self._channel, PROCESS, key_id))
+
+    async def _session_name(
+        self, request: ClientRequest, caller: Caller, core: CoreCaller, conversation: Conversation
+    ) -> SessionName:
+        """The session of a request; that of the response which it continues, if it names one."""
+        session = identify(request.header_values, conversation)
+        if conversation.previous_id:
+            async with self._database.calling():
+                scope = core.scoped(caller.owner)
+                found = await session_of_response(core.database, scope, conversation.previous_id)
+            session = found or session
+        return SessionName(caller.tenant, caller.owner, session)
+
+    async def _open(self, session: OpenSession, core: CoreCaller) -> AsyncMemory:
+        """The memory of the caller, and the session loaded."""
+        async with self._database.calling():
+            await paging.load(session, core, self._paging)
+        return memory_on_core(core.core, core.scope)
 
     async def _decide(
         self,

@@ -22,7 +22,8 @@ logger = logging.getLogger("mnemic.proxy")
 
 def is_unanswered(conversation: Conversation) -> bool:
     """Whether this is the first request of a conversation."""
-    return all(entry.role not in ("assistant", "call") for entry in conversation.entries)
+    entries = conversation.entries
+    return not conversation.previous_id and all(entry.role not in ("assistant", "call") for entry in entries)
 
 
 async def recall_opening(

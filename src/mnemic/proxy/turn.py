@@ -163,9 +163,7 @@ class Turns:
         self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
     ) -> None:
         """Choose what every request of a session starts with."""
-        opening = None
-        if not conversation.previous_id:
-            opening = await recall_opening(memory, session, conversation, max_tokens=self._opening_tokens)
+        opening = await recall_opening(memory, session, conversation, max_tokens=self._opening_tokens)
         tools = offered_tools(conversation.tool_names)
         async with self._database.calling():
             await paging.begin(session, core, conversation, opening=opening, tools=tools)

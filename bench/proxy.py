@@ -28,6 +28,7 @@ from typing import Any
 BODY_BYTES = 1_000_000
 RESULT_LINES = 120
 REQUESTS = 100
+PAUSE_S = 0.2
 START_TIMEOUT_S = 120.0
 MAIN = "from mnemic.cli.app import main; main()"
 RESULTS = Path(__file__).parent / "results" / "proxy.json"
@@ -90,6 +91,8 @@ def _measure(ways: dict[str, int], count: int, size: int) -> dict[str, Times]:
     for number in range(count):
         messages += _exchange(1_000 + number)
         body = _body(messages)
+        # An agent runs a tool between two requests; meanwhile the proxy records the turn.
+        time.sleep(PAUSE_S)
         for name, port in ways.items():
             first, total = _request(port, body)
             times[name].first_byte.append(first)

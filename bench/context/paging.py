@@ -8,6 +8,8 @@ from bench.context.policies import Sent
 from bench.context.replay import FaultHandler
 from bench.context.transcripts import CHARS_PER_TOKEN, Call, Session, tokens_of
 from mnemic.context.entry import Entry
+from mnemic.context.levels.kinds import source_key
+from mnemic.context.levels.passages import find_passage
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import SavedWindow
 from mnemic.context.window import Window
@@ -40,20 +42,13 @@ class Paging(FaultHandler):
     def micro(self, entry: Entry, names: list[str]) -> str:
         if not entry.key.startswith("fault"):
             self.window.fault(entry.key, "micro", " ".join(names))
-        return lines_around(entry.text, names, 5)[:1400] or entry.text[:1400]
+        return find_passage(entry.text, " ".join(names), path=source_key(entry.tool, entry.arguments)).text
 
     def edit(self, entry: Entry, needed: list[str]) -> str:
         if not entry.key.startswith("fault"):
             self.window.fault(entry.key, "edit")
         if tokens_of(entry.text) < 8_000:
             return entry.text
-        return lines_around(entry.text, needed, 14)[:4200] or entry.text[:4200]
+        path = source_key(entry.tool, entry.arguments)
+        return find_passage(entry.text, "\n".join(needed), 1_200, path=path).text
 
-
-def lines_around(text: str, wanted: list[str], count: int) -> str:
-    lines, chosen = text.split("\n"), set[int]()
-    for each in wanted[:6]:
-        number = next((n for n, line in enumerate(lines) if each in line), None)
-        if number is not None:
-            chosen.update(range(max(0, number - count), min(len(lines), number + count + 1)))
-    return "\n".join(lines[number] for number in sorted(chosen))

@@ -184,7 +184,7 @@ class Replay:
         needed: dict[int, list[str]] = {}
         for edit in call.edits:
             needed |= self._missed_edit(edit)
-        missing.update(dict.fromkeys(needed, 5))
+        missing.update({position: 5 for position in needed})
         if missing:
             position = max(missing, key=lambda each: missing[each])
             self._fault(position, missed_names[position], needed.get(position))
@@ -223,16 +223,12 @@ class Replay:
         if not lacking:
             return {}
         self.measured.edits_missed += 1
-        return {
-            each: lacking for each in held if any(line in self._items[each].entry.text for line in needed)
-        }
+        return {each: lacking for each in held if any(line in self._items[each].entry.text for line in needed)}
 
     def _shows(self, line: str, held: list[int]) -> bool:
         if any(line in self._items[each].shown for each in held):
             return True
-        return any(
-            line in item.entry.text for item in self._items if item.entry.role in ("assistant", "call")
-        )
+        return any(line in item.entry.text for item in self._items if item.entry.role in ("assistant", "call"))
 
     @staticmethod
     def _path(entry: Entry) -> str:

@@ -187,6 +187,20 @@ class Settings(BaseSettings):
         le=36_500,
         description="How long events and the log of webhook deliveries are kept, in days.",
     )
+    context_budget_tokens: int = Field(
+        default=200_000,
+        ge=1_000,
+        le=10_000_000,
+        description="Tokens that the window of an agent's model holds, for context paging.",
+    )
+    context_retention_days: int = Field(
+        default=90,
+        ge=1,
+        le=36_500,
+        description=(
+            "How long a context session is kept after its last use, in days. Memories that it left stay."
+        ),
+    )
     webhook_private_addresses: bool = Field(
         default=False,
         description=(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from mnemic.context.levels.level import ObjectType
+
 Role = Literal["instructions", "user", "assistant", "call", "result"]
 
 
@@ -19,6 +21,10 @@ class Entry:
     """Name of the tool of a call or a result."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the call; of a result, those of its call."""
+    type: ObjectType | None = None
+    """Kind of its content, if the caller knows it; else it follows from tool, arguments and text."""
+    source_key: str = ""
+    """What the tool was asked for, if the caller knows it; else it follows from tool and arguments."""
     is_error: bool = False
     is_pageable: bool = False
     """Whether its text may be replaced: a result of nothing but text."""

@@ -16,6 +16,8 @@ class Piece:
     last_use: int
     type: ObjectType = "other"
     source_key: str = ""
+    path: str = ""
+    """The file that it shows, if it came from a tool that reads or edits files."""
     level: Level = FULL
     sent_text: str | None = None
     """What is sent in its place; None means the full text."""

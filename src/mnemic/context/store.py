@@ -9,7 +9,7 @@ ConflictError: it loads the window again and repeats its step.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from mnemic.context.saved_rows import (
     Described,
@@ -32,6 +32,10 @@ OBJECTS_MAX = 10_000
 """Objects in the window of one session."""
 CONTENT_MAX_BYTES = 16 << 20
 """The full text of one object, as UTF-8."""
+TOKENS_CHANGE_SHARE = 0.1
+"""Estimates of tokens are only written again if they changed by more than this."""
+
+Tokens = tuple[int, int, int, int, int]
 
 
 async def load_window(database: TenantDatabase, scope: Scope, session: str) -> SavedWindow | None:
@@ -42,7 +46,7 @@ async def load_window(database: TenantDatabase, scope: Scope, session: str) -> S
 
 async def load_window_in(transaction: Transaction, scope: Scope, session: str) -> SavedWindow | None:
     """The same inside a transaction."""
-    row = await transaction.first("context.session", _place(scope, session))
+    row = await transaction.first("context.session", place_of(scope, session))
     if row is None:
         return None
     objects = await transaction.rows("context.window_objects", {"session_id": row["session_id"]})
@@ -97,10 +101,11 @@ async def save_step_in(
 ) -> SavedWindow:
     """The same inside a transaction."""
     known = previous if previous is not None else SavedWindow()
+    window = replace(window, objects=_with_known_tokens(window, known))
     changed, gone = _changed_objects(window, known)
     full_tokens = _full_tokens(step, window) if step is not None else None
     parameters = {
-        **_place(scope, session),
+        **place_of(scope, session),
         "channel": scope.channel,
         "version": known.version,
         "sessions_max": SESSIONS_MAX,
@@ -135,7 +140,7 @@ async def load_contents_in(
     transaction: Transaction, scope: Scope, session: str, keys: Sequence[str] | None = None
 ) -> dict[str, str]:
     """The same inside a transaction."""
-    parameters = {**_place(scope, session), "keys": list(keys) if keys is not None else None}
+    parameters = {**place_of(scope, session), "keys": list(keys) if keys is not None else None}
     rows = await transaction.rows("context.contents", parameters)
     return {row["key"]: as_text(row["content"]) for row in rows}
 
@@ -145,7 +150,8 @@ def content_hash(text: str) -> bytes:
     return sha256(as_bytes(text)).digest()
 
 
-def _place(scope: Scope, session: str) -> dict[str, Any]:
+def place_of(scope: Scope, session: str) -> dict[str, Any]:
+    """The parameters that name a session."""
     return {"owner": scope.require_owner(), "session": check_name("session", session)}
 
 
@@ -159,6 +165,30 @@ def _changed_objects(window: SavedWindow, known: SavedWindow) -> tuple[list[Save
     changed = [item for item in window.objects if before.get(item.key) != item]
     gone = sorted(before.keys() - {item.key for item in window.objects})
     return changed, gone
+
+
+def _with_known_tokens(window: SavedWindow, known: SavedWindow) -> tuple[SavedObject, ...]:
+    """The objects, with estimates of tokens as they are stored unless they changed much.
+
+    Every report of usage calibrates all estimates a little: that alone should not write all objects again.
+    """
+    before = {item.key: item for item in known.objects}
+    return tuple(
+        replace(item, tokens=_merged_tokens(before[item.key].tokens, item.tokens))
+        if item.key in before and before[item.key].content_hash == item.content_hash
+        else item
+        for item in window.objects
+    )
+
+
+def _merged_tokens(stored: Tokens, new: Tokens) -> Tokens:
+    """A level that was made before a restart keeps its estimate: the window does not know it any more."""
+    filled = tuple(after or before for before, after in zip(stored, new, strict=True))
+    is_near = all(
+        (before and abs(after - before) <= TOKENS_CHANGE_SHARE * before) or after == before
+        for before, after in zip(stored, filled, strict=True)
+    )
+    return stored if is_near else cast("Tokens", filled)
 
 
 def _content_parameters(
@@ -184,12 +214,14 @@ def _content_parameters(
 def _full_tokens(step: Step, window: SavedWindow) -> int:
     """Tokens of the request if every object were shown in full."""
     return step.tokens + sum(
-        max(item.tokens[0] - item.tokens[item.level], 0) for item in window.objects if item.level
+        max(item.tokens[0] - round(len(item.sent_text) * window.tokens_per_char), 0)
+        for item in window.objects
+        if item.sent_text is not None
     )
 
 
 async def _refusal(transaction: Transaction, scope: Scope, session: str, version: int) -> ConflictError:
-    row = await transaction.first("context.hold_session", _place(scope, session))
+    row = await transaction.first("context.hold_session", place_of(scope, session))
     if row is None and version == 0:
         return ConflictError(
             f"The owner has {SESSIONS_MAX:,} sessions, which is the limit: delete some of them first."

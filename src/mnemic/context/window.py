@@ -12,7 +12,9 @@ from hashlib import sha256
 from typing import Literal
 
 from mnemic.context.entry import Entry
+from mnemic.context.levels.kinds import kind_of, source_key
 from mnemic.context.levels.level import FULL, Level, LevelText, Source
+from mnemic.context.levels.shortening import make_level
 from mnemic.context.names import listed_names, names_of
 from mnemic.context.piece import Piece
 from mnemic.context.policy.admission import admit
@@ -27,8 +29,7 @@ from mnemic.context.policy.epochs import (
 )
 from mnemic.context.policy.faults import PASSAGE_TOKENS_MAX, restored_by
 from mnemic.context.policy.settings import PagingSettings
-from mnemic.context.policy.stand_in_levels import kind_of, make_level, source_key
-from mnemic.context.policy.supersession import is_editing, supersedes
+from mnemic.context.policy.supersession import file_path, is_editing, supersedes
 from mnemic.context.policy.thrashing import is_thrashing, protected_calls
 from mnemic.context.policy.zones import Pressure, pressure_of
 from mnemic.context.step import (
@@ -264,16 +265,17 @@ class Window:
                 for key in holders:
                     self._by_key[key].last_use = self._calls
         if entry.role == "call" and is_editing(entry.tool):
-            path = source_key(entry.tool, entry.arguments)
+            path = file_path(entry.tool, entry.arguments)
             self._edited[path] = self._calls
             for piece in self._pieces:
-                if piece.is_object and piece.source_key == path:
+                if piece.is_object and piece.path == path:
                     piece.last_use = self._calls
 
     def _add_object(self, piece: Piece) -> Admission | None:
         entry = piece.entry
-        piece.type = "file" if is_editing(entry.tool) else kind_of(entry.tool, entry.arguments, entry.text)
-        piece.source_key = source_key(entry.tool, entry.arguments)
+        piece.type = entry.type or kind_of(entry.tool, entry.arguments, entry.text)
+        piece.source_key = entry.source_key or source_key(entry.tool, entry.arguments)
+        piece.path = file_path(entry.tool, entry.arguments)
         piece.names = names_of(entry.text)
         for name in piece.names:
             self._holders.setdefault(name, set()).add(piece.key)
@@ -285,7 +287,7 @@ class Window:
         admission = admit(
             piece,
             tokens=len(entry.text) * self._tokens_per_char,
-            is_edited=piece.source_key in self._edited,
+            is_edited=piece.path in self._edited,
             settings=self.settings,
         )
         if admission.level != FULL:
@@ -344,7 +346,7 @@ class Window:
     def _begin_epoch(
         self, moment: Moment, cached: int, loss: Loss | None
     ) -> tuple[Epoch | None, tuple[Transition, ...]]:
-        if not may_begin(moment):
+        if not may_begin(moment, self.tokens > self.settings.warm_share * 200_000):
             return None, ()
         targets = targets_of(self._pieces, lambda piece: target_of(piece, moment, self.settings))
         start = self._start(targets, cached)

@@ -4,6 +4,7 @@ from mnemic.dashboard.pages import Page
 from mnemic.dashboard.views import (
     audit,
     cleanup,
+    context,
     entities,
     events,
     jobs,
@@ -23,6 +24,7 @@ PAGES: tuple[Page, ...] = (
     recall.PAGE,
     entities.PAGE,
     memory_map.PAGE,
+    context.PAGE,
     review.PAGE,
     cleanup.PAGE,
     owners.PAGE,

@@ -41,11 +41,15 @@ TONES = {
     "applied": "good",
     "archived": "warn",
     "cancelled": "warn",
+    "caution": "warn",
+    "critical": "bad",
     "dead": "bad",
     "done": "good",
+    "emergency": "bad",
     "failed": "bad",
     "found": "good",
     "merged": "warn",
+    "normal": "good",
     "pending_review": "warn",
     "quarantined": "warn",
     "refused": "bad",
@@ -54,6 +58,7 @@ TONES = {
     "staged": "warn",
     "succeeded": "good",
     "superseded": "warn",
+    "warning": "warn",
     "weak": "warn",
 }
 """The colour of a state; states that are not here are plain."""

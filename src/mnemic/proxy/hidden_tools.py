@@ -78,8 +78,6 @@ class HiddenScope:
     """Faults of this turn, to be saved with the window."""
     recalled: set[str] = field(default_factory=set)
     """Ids of memories that the model was given in this session."""
-    sent: Collection[str] = ()
-    """Texts of the last request by key are in the window; these keys are shown in full."""
 
 
 def offered_tools(client_names: Collection[str]) -> tuple[HiddenTool, ...]:

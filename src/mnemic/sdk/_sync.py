@@ -24,6 +24,7 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
+from mnemic.context import answering
 from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
@@ -42,6 +43,7 @@ from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.cleanup import AsyncCleanup
+from mnemic.sdk.groups.context import AsyncContext, AsyncContexts
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -81,6 +83,21 @@ from mnemic.types.cleanup import (
     CleanupRun,
 )
 from mnemic.types.consolidated import Consolidated
+from mnemic.types.context import (
+    AdmittedObject,
+    AssembledContext,
+    ClosedContext,
+    ContextAnswer,
+    ContextEvent,
+    ContextEventKind,
+    ContextObject,
+    ContextObjectText,
+    ContextObjectType,
+    ContextPressure,
+    ContextRelation,
+    ContextSession,
+    RestoredContext,
+)
 from mnemic.types.conversation import Conversation, ConversationOutcome, ToolInvocation
 from mnemic.types.curation import ChangesetDiff, CurationKind, CurationRun
 from mnemic.types.document import DocumentChunk, Ingestion, ReferenceDocument
@@ -172,6 +189,8 @@ __all__ = [
     "Audit",
     "Channels",
     "Cleanup",
+    "Context",
+    "Contexts",
     "Conversations",
     "Curation",
     "Documents",
@@ -521,6 +540,18 @@ class Memory(Facade[AsyncMemory]):
     def working(self) -> Working:
         """Working memory: values, thoughts and the active goal of the current task."""
         return Working._view(self._portal, self._async.working)
+
+    def context(self, session: str) -> Context:
+        """Return the paged context of one session of an agent, by its name; nothing is read or written yet.
+
+        The name is yours: 1 to 256 characters, unique for an owner. The first object begins the session.
+        """
+        return Context._view(self._portal, self._async.context(session))
+
+    @property
+    def contexts(self) -> Contexts:
+        """Sessions of agents whose context is paged."""
+        return Contexts._view(self._portal, self._async.contexts)
 
     @property
     def conversations(self) -> Conversations:
@@ -1005,6 +1036,169 @@ class Cleanup(Facade[AsyncCleanup]):
                 owner=owner,
             )
         )
+
+
+class Contexts(Facade[AsyncContexts]):
+    """Sessions of agents whose context is paged. `memory.context(session)` works with one of them."""
+
+    def list(
+        self,
+        *,
+        is_open: bool | None = None,
+        before: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[ContextSession]:
+        """Return sessions of the owner in numbers, newest first: tokens, zone, faults, money saved.
+
+        `is_open` selects open or closed ones. `before` is the `session_id` of the last session of the
+        previous page.
+        """
+        return self._portal.run(self._async.list(is_open=is_open, before=before, limit=limit, owner=owner))
+
+
+class Context(Facade[AsyncContext]):
+    """What an agent has read in one session, shown within a budget of tokens.
+
+    Each text is an object, shown at one of five levels: 0 is the full text, 1 about 30 % of it, 2 about 5 %,
+    3 one line, 4 nothing. Full texts stay stored: `query` answers a question from one, `restore` brings it
+    back. Where a call takes the key of an object, the newest object of a source is found by the key that it
+    was admitted with, too, such as the path of a file.
+    """
+
+    def admit(
+        self,
+        content: str,
+        *,
+        type: ContextObjectType | None = None,
+        tool: str | None = None,
+        key: str | None = None,
+        tags: Sequence[str] | None = None,
+        pinned: bool = False,
+        is_error: bool = False,
+        is_recalled: bool = False,
+        owner: str | None = None,
+        channel: str | None = None,
+    ) -> AdmittedObject:
+        """Admit a text that the agent has read, and return what is shown of it, at which level and why.
+
+        `tool` is the tool that returned it and `key` what the tool was asked for: a path, a command, a query.
+        A text with the same key supersedes the older one. Without `type` it follows from these and the
+        text. `is_recalled` marks recalled memories, which are never learned again. The session begins with
+        its first object, and a closed one opens again. ConflictError if there are too many sessions or
+        objects.
+        """
+        return self._portal.run(
+            self._async.admit(
+                content,
+                type=type,
+                tool=tool,
+                key=key,
+                tags=tags,
+                pinned=pinned,
+                is_error=is_error,
+                is_recalled=is_recalled,
+                owner=owner,
+                channel=channel,
+            )
+        )
+
+    def assemble(self, *, budget_tokens: int | None = None, owner: str | None = None) -> AssembledContext:
+        """Return the text of the context within a budget: pinned objects first, then by level and recency.
+
+        An object that does not fit is shown shorter, at last in one line; `left_out` names those for which
+        there was no room at all. The default budget is the setting `context_budget_tokens`.
+        """
+        return self._portal.run(self._async.assemble(budget_tokens=budget_tokens, owner=owner))
+
+    def pressure(self, *, owner: str | None = None) -> ContextPressure:
+        """Return how full the window is: normal, caution, warning, critical or emergency."""
+        return self._portal.run(self._async.pressure(owner=owner))
+
+    def query(
+        self,
+        question: str,
+        *,
+        object: str | None = None,
+        max_tokens: int = answering.TOKENS_MAX,
+        owner: str | None = None,
+    ) -> ContextAnswer:
+        """Answer a question with the lines of the full text that it is about; the object keeps its level.
+
+        `object` is the key of an object; without one, the object is chosen that knows most of the words of
+        the question. The question is recorded as a micro-fault, and repeated faults pin the object.
+        """
+        return self._portal.run(
+            self._async.query(question, object=object, max_tokens=max_tokens, owner=owner)
+        )
+
+    def restore(self, key: str, *, owner: str | None = None) -> RestoredContext:
+        """Return the full text of an object and of what it depends on within two hops.
+
+        Assembly shows them in full for the next requests. The fault is recorded; repeated faults pin the
+        object.
+        """
+        return self._portal.run(self._async.restore(key, owner=owner))
+
+    def pin(self, key: str, *, owner: str | None = None) -> ContextObject:
+        """Keep an object at its full text until it is unpinned, and return it."""
+        return self._portal.run(self._async.pin(key, owner=owner))
+
+    def unpin(self, key: str, *, owner: str | None = None) -> ContextObject:
+        """Let an object fall to lower levels again, and return it."""
+        return self._portal.run(self._async.unpin(key, owner=owner))
+
+    def relate(
+        self, key: str, other: str, *, relation: ContextRelation = "depends_on", owner: str | None = None
+    ) -> None:
+        """Record that an object depends on another one, supersedes it or mentions it.
+
+        Restoring an object also restores what it depends on; a superseded object falls first.
+        """
+        self._portal.run(self._async.relate(key, other, relation=relation, owner=owner))
+
+    def summary(self, *, owner: str | None = None) -> ContextSession:
+        """Return the session in numbers; NotFoundError if the owner has none of this name."""
+        return self._portal.run(self._async.summary(owner=owner))
+
+    def objects(
+        self, *, after: str | None = None, limit: int = 100, owner: str | None = None
+    ) -> Sequence[ContextObject]:
+        """Return the objects in order of admission; `after` is the last key of the previous page."""
+        return self._portal.run(self._async.objects(after=after, limit=limit, owner=owner))
+
+    def get(self, key: str, *, owner: str | None = None) -> ContextObjectText:
+        """Return an object with its full text and its shorter levels: what each lost and can still answer.
+
+        This is no fault: it is for people who look at a session, not for agents.
+        """
+        return self._portal.run(self._async.get(key, owner=owner))
+
+    def history(
+        self,
+        *,
+        kinds: Sequence[ContextEventKind] | None = None,
+        after: UUID | str | None = None,
+        limit: int = 100,
+        owner: str | None = None,
+    ) -> Sequence[ContextEvent]:
+        """Return the decisions in the order in which they were taken: requests, admissions, faults, epochs.
+
+        `after` is the `event_id` of the last one of the previous page.
+        """
+        return self._portal.run(self._async.history(kinds=kinds, after=after, limit=limit, owner=owner))
+
+    def close(self, *, owner: str | None = None) -> ClosedContext:
+        """Close the session. What was pinned, faulted or reused in it becomes memories of the owner.
+
+        Each memory names the session and the object in its metadata; the change log lists them and can undo
+        them. A session that is idle for a day is closed by a job. Closing it again does nothing.
+        """
+        return self._portal.run(self._async.close(owner=owner))
+
+    def delete(self, *, owner: str | None = None) -> bool:
+        """Delete the session and its history; returns whether there was one. Memories that it left stay."""
+        return self._portal.run(self._async.delete(owner=owner))
 
 
 class Conversations(Facade[AsyncConversations]):

@@ -5,6 +5,7 @@ from mnemic.sdk.groups.admin import AsyncAdmin
 from mnemic.sdk.groups.audit import AsyncAudit
 from mnemic.sdk.groups.channels import AsyncChannels
 from mnemic.sdk.groups.cleanup import AsyncCleanup
+from mnemic.sdk.groups.context import AsyncContext, AsyncContexts
 from mnemic.sdk.groups.conversations import AsyncConversations
 from mnemic.sdk.groups.curation import AsyncCuration
 from mnemic.sdk.groups.documents import AsyncDocuments
@@ -55,6 +56,18 @@ class CallGroups(CallGroup):
     def working(self) -> AsyncWorking:
         """Working memory: values, thoughts and the active goal of the current task."""
         return AsyncWorking(self._backend, self._scope)
+
+    def context(self, session: str) -> AsyncContext:
+        """Return the paged context of one session of an agent, by its name; nothing is read or written yet.
+
+        The name is yours: 1 to 256 characters, unique for an owner. The first object begins the session.
+        """
+        return AsyncContext(self._backend, self._scope, session)
+
+    @property
+    def contexts(self) -> AsyncContexts:
+        """Sessions of agents whose context is paged."""
+        return AsyncContexts(self._backend, self._scope)
 
     @property
     def conversations(self) -> AsyncConversations:

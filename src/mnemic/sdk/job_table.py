@@ -1,6 +1,7 @@
 """The job types of all features, combined. A new feature adds its table here."""
 
 from mnemic.consolidation import jobs as consolidation
+from mnemic.context import session_jobs as context_sessions
 from mnemic.curation import jobs as curation
 from mnemic.documents import jobs as documents
 from mnemic.embeddings import jobs as embeddings
@@ -13,6 +14,7 @@ from mnemic.webhooks import jobs as webhooks
 
 JOBS = combine(
     consolidation.JOBS,
+    context_sessions.JOBS,
     curation.JOBS,
     documents.JOBS,
     embeddings.JOBS,

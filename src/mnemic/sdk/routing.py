@@ -1,8 +1,9 @@
 """The decorator of every public call, and the class that `AsyncMemory` and its groups derive from."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import iscoroutinefunction
+from types import MappingProxyType
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from mnemic.runtime.core import Caller
@@ -16,7 +17,13 @@ Returned = TypeVar("Returned")
 
 
 class CallGroup:
-    """A group of public calls: the backend that runs them and the scope that they run in."""
+    """A group of public calls: the backend that runs them and the scope that they run in.
+
+    A group that concerns one thing has its name in `_arguments`, such as the session of
+    `memory.context(session)`. Over HTTP these arguments are in the path of each call.
+    """
+
+    _arguments: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, backend: Backend, scope: Scope) -> None:
         self._backend = backend

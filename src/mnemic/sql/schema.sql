@@ -697,6 +697,17 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.delete_transcript() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    DELETE FROM state.context_transcripts
+    WHERE tenant_id = OLD.tenant_id AND owner = OLD.owner AND session = OLD.session;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.drop_branch(of_owner text, dropped text) RETURNS TABLE(table_name text, row_count bigint)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5795,6 +5806,28 @@ ALTER TABLE ONLY state.context_epochs FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.context_epochs IS 'When the prompt of a session was rewritten, why, and what that was expected to save.';
 
+CREATE TABLE state.context_exchanges (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session text NOT NULL,
+    key text NOT NULL,
+    exchange_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    content bytea NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_exchanges_content_check CHECK ((octet_length(content) <= 16777216)),
+    CONSTRAINT context_exchanges_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 1024)))
+);
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN exchange_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN content SET STATISTICS 0;
+ALTER TABLE ONLY state.context_exchanges ALTER COLUMN stored_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_exchanges FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_exchanges IS 'Turns with calls of hidden tools, which only the provider has seen.';
+
 CREATE TABLE state.context_faults (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -5835,14 +5868,17 @@ CREATE TABLE state.context_learned (
     content_hash bytea NOT NULL,
     session_id uuid NOT NULL,
     key text NOT NULL,
+    source_key text DEFAULT ''::text NOT NULL,
     memory_id uuid,
     learned_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT context_learned_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512)))
+    CONSTRAINT context_learned_key_check CHECK (((char_length(key) >= 1) AND (char_length(key) <= 512))),
+    CONSTRAINT context_learned_source_key_check CHECK ((char_length(source_key) <= 4096))
 );
 ALTER TABLE ONLY state.context_learned ALTER COLUMN owner SET STATISTICS 0;
 ALTER TABLE ONLY state.context_learned ALTER COLUMN content_hash SET STATISTICS 0;
 ALTER TABLE ONLY state.context_learned ALTER COLUMN session_id SET STATISTICS 1;
 ALTER TABLE ONLY state.context_learned ALTER COLUMN key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_learned ALTER COLUMN source_key SET STATISTICS 0;
 ALTER TABLE ONLY state.context_learned ALTER COLUMN memory_id SET STATISTICS 0;
 ALTER TABLE ONLY state.context_learned ALTER COLUMN learned_at SET STATISTICS 0;
 
@@ -5873,6 +5909,7 @@ CREATE TABLE state.context_objects (
     is_recalled boolean DEFAULT false NOT NULL,
     superseded_by text,
     fault_count integer DEFAULT 0 NOT NULL,
+    restored_call integer,
     is_in_window boolean DEFAULT true NOT NULL,
     more jsonb DEFAULT '{}'::jsonb NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -5885,6 +5922,7 @@ CREATE TABLE state.context_objects (
     CONSTRAINT context_objects_more_check CHECK ((jsonb_typeof(more) = 'object'::text)),
     CONSTRAINT context_objects_names_check CHECK ((cardinality(names) <= 64)),
     CONSTRAINT context_objects_position_check CHECK (("position" >= 0)),
+    CONSTRAINT context_objects_restored_call_check CHECK ((restored_call >= 0)),
     CONSTRAINT context_objects_sent_text_check CHECK ((octet_length(sent_text) <= 16777216)),
     CONSTRAINT context_objects_source_key_check CHECK ((char_length(source_key) <= 4096)),
     CONSTRAINT context_objects_superseded_by_check CHECK (((char_length(superseded_by) >= 1) AND (char_length(superseded_by) <= 512))),
@@ -5914,6 +5952,7 @@ ALTER TABLE ONLY state.context_objects ALTER COLUMN is_pinned SET STATISTICS 0;
 ALTER TABLE ONLY state.context_objects ALTER COLUMN is_recalled SET STATISTICS 0;
 ALTER TABLE ONLY state.context_objects ALTER COLUMN superseded_by SET STATISTICS 0;
 ALTER TABLE ONLY state.context_objects ALTER COLUMN fault_count SET STATISTICS 0;
+ALTER TABLE ONLY state.context_objects ALTER COLUMN restored_call SET STATISTICS 0;
 ALTER TABLE ONLY state.context_objects ALTER COLUMN is_in_window SET STATISTICS 0;
 ALTER TABLE ONLY state.context_objects ALTER COLUMN more SET STATISTICS 0;
 ALTER TABLE ONLY state.context_objects ALTER COLUMN created_at SET STATISTICS 0;
@@ -6031,6 +6070,53 @@ ALTER TABLE ONLY state.context_steps ALTER COLUMN at SET STATISTICS 0;
 ALTER TABLE ONLY state.context_steps FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.context_steps IS 'Requests of a session: tokens, zone of pressure and money saved.';
+
+CREATE TABLE state.context_thinking_cuts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session text NOT NULL,
+    cut_id uuid DEFAULT mnemic.new_id() NOT NULL,
+    first_key text NOT NULL,
+    last_turn text NOT NULL,
+    kept_from text NOT NULL,
+    stored_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_thinking_cuts_first_key_check CHECK ((char_length(first_key) <= 1024)),
+    CONSTRAINT context_thinking_cuts_kept_from_check CHECK ((char_length(kept_from) <= 1024)),
+    CONSTRAINT context_thinking_cuts_last_turn_check CHECK ((char_length(last_turn) <= 1024))
+);
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN cut_id SET STATISTICS 1;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN first_key SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN last_turn SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN kept_from SET STATISTICS 0;
+ALTER TABLE ONLY state.context_thinking_cuts ALTER COLUMN stored_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_thinking_cuts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_thinking_cuts IS 'Ranges of thinking that changes of the prompt made unfit.';
+
+CREATE TABLE state.context_transcripts (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    session text NOT NULL,
+    opening bytea,
+    tools bytea NOT NULL,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_transcripts_opening_check CHECK ((octet_length(opening) <= 1048576)),
+    CONSTRAINT context_transcripts_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
+    CONSTRAINT context_transcripts_session_check CHECK (((char_length(session) >= 1) AND (char_length(session) <= 256))),
+    CONSTRAINT context_transcripts_tools_check CHECK ((octet_length(tools) <= 65536))
+);
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN session SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN opening SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN tools SET STATISTICS 0;
+ALTER TABLE ONLY state.context_transcripts ALTER COLUMN started_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_transcripts FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_transcripts IS 'What the proxy put at the start of a session: hidden tools, recalled memories.';
 
 CREATE TABLE state.context_transitions (
     tenant_id uuid NOT NULL,
@@ -8082,6 +8168,9 @@ ALTER TABLE ONLY state.context_contents
 ALTER TABLE ONLY state.context_epochs
     ADD CONSTRAINT context_epochs_pkey PRIMARY KEY (tenant_id, session_id, event_id);
 
+ALTER TABLE ONLY state.context_exchanges
+    ADD CONSTRAINT context_exchanges_pkey PRIMARY KEY (tenant_id, owner, session, key);
+
 ALTER TABLE ONLY state.context_faults
     ADD CONSTRAINT context_faults_pkey PRIMARY KEY (tenant_id, session_id, event_id);
 
@@ -8105,6 +8194,12 @@ ALTER TABLE ONLY state.context_sessions
 
 ALTER TABLE ONLY state.context_steps
     ADD CONSTRAINT context_steps_pkey PRIMARY KEY (tenant_id, session_id, event_id);
+
+ALTER TABLE ONLY state.context_thinking_cuts
+    ADD CONSTRAINT context_thinking_cuts_pkey PRIMARY KEY (tenant_id, owner, session, cut_id);
+
+ALTER TABLE ONLY state.context_transcripts
+    ADD CONSTRAINT context_transcripts_pkey PRIMARY KEY (tenant_id, owner, session);
 
 ALTER TABLE ONLY state.context_transitions
     ADD CONSTRAINT context_transitions_pkey PRIMARY KEY (tenant_id, session_id, event_id);
@@ -8359,7 +8454,14 @@ CREATE INDEX changesets_staged ON state.changesets USING btree (tenant_id, owner
 
 CREATE INDEX channel_branches_of_parent ON state.channel_branches USING btree (tenant_id, owner, parent);
 
+CREATE INDEX context_exchanges_by_key ON state.context_exchanges USING btree (tenant_id, owner, key);
+
+CREATE INDEX context_exchanges_in_order ON state.context_exchanges USING btree (tenant_id, owner, session, exchange_id DESC);
+
 CREATE INDEX context_learned_memory ON state.context_learned USING btree (tenant_id, memory_id) WHERE (memory_id IS NOT NULL);
+
+CREATE INDEX context_learned_source ON state.context_learned USING btree (tenant_id, owner, "left"(source_key, 256));
+ALTER INDEX state.context_learned_source ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX context_objects_in_order ON state.context_objects USING btree (tenant_id, session_id, "position");
 
@@ -8571,6 +8673,8 @@ CREATE TRIGGER request_job_wakeup AFTER INSERT OR UPDATE ON queue.schedules FOR 
 
 CREATE TRIGGER reset_imported_job BEFORE INSERT ON queue.jobs FOR EACH ROW WHEN (((new.state = 'running'::text) AND (CURRENT_USER = 'mnemic_definer'::name))) EXECUTE FUNCTION mnemic.reset_imported_job();
 
+CREATE TRIGGER delete_transcript AFTER DELETE ON state.context_sessions FOR EACH ROW EXECUTE FUNCTION mnemic.delete_transcript();
+
 CREATE TRIGGER erase_without_source AFTER DELETE ON state.statement_sources FOR EACH ROW EXECUTE FUNCTION mnemic.erase_without_source();
 
 CREATE TRIGGER follow_channel BEFORE UPDATE OF channel ON state.memories FOR EACH ROW WHEN ((old.channel IS DISTINCT FROM new.channel)) EXECUTE FUNCTION mnemic.follow_channel();
@@ -8703,6 +8807,9 @@ ALTER TABLE ONLY state.context_contents
 ALTER TABLE ONLY state.context_epochs
     ADD CONSTRAINT context_epochs_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY state.context_exchanges
+    ADD CONSTRAINT context_exchanges_tenant_id_owner_session_fkey FOREIGN KEY (tenant_id, owner, session) REFERENCES state.context_transcripts(tenant_id, owner, session) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.context_faults
     ADD CONSTRAINT context_faults_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
 
@@ -8723,6 +8830,12 @@ ALTER TABLE ONLY state.context_sessions
 
 ALTER TABLE ONLY state.context_steps
     ADD CONSTRAINT context_steps_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_thinking_cuts
+    ADD CONSTRAINT context_thinking_cuts_tenant_id_owner_session_fkey FOREIGN KEY (tenant_id, owner, session) REFERENCES state.context_transcripts(tenant_id, owner, session) ON DELETE CASCADE;
+
+ALTER TABLE ONLY state.context_transcripts
+    ADD CONSTRAINT context_transcripts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES state.tenants(tenant_id);
 
 ALTER TABLE ONLY state.context_transitions
     ADD CONSTRAINT context_transitions_tenant_id_owner_session_id_fkey FOREIGN KEY (tenant_id, owner, session_id) REFERENCES state.context_sessions(tenant_id, owner, session_id) ON DELETE CASCADE;
@@ -9066,6 +9179,8 @@ ALTER TABLE state.context_contents ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.context_epochs ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.context_exchanges ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.context_faults ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.context_learned ENABLE ROW LEVEL SECURITY;
@@ -9077,6 +9192,10 @@ ALTER TABLE state.context_relationships ENABLE ROW LEVEL SECURITY;
 ALTER TABLE state.context_sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.context_steps ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_thinking_cuts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE state.context_transcripts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.context_transitions ENABLE ROW LEVEL SECURITY;
 
@@ -9184,6 +9303,8 @@ CREATE POLICY same_tenant ON state.context_contents USING ((tenant_id = ( SELECT
 
 CREATE POLICY same_tenant ON state.context_epochs USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
+CREATE POLICY same_tenant ON state.context_exchanges USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
 CREATE POLICY same_tenant ON state.context_faults USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.context_learned USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
@@ -9195,6 +9316,10 @@ CREATE POLICY same_tenant ON state.context_relationships USING ((tenant_id = ( S
 CREATE POLICY same_tenant ON state.context_sessions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.context_steps USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_thinking_cuts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_transcripts USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.context_transitions USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -9929,6 +10054,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.context_contents TO mnemic_definer;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_epochs TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.context_epochs TO mnemic_definer;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_exchanges TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_exchanges TO mnemic_definer;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_faults TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.context_faults TO mnemic_definer;
 
@@ -9946,6 +10074,12 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.context_sessions TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_steps TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.context_steps TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_thinking_cuts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_thinking_cuts TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_transcripts TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_transcripts TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_transitions TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.context_transitions TO mnemic_definer;

@@ -27,6 +27,7 @@ class ContextSession:
     paging. `saved_usd` is the money that paging saved, at the prices of the provider's prompt cache.
     """
 
+    session_id: UUID
     session: str
     owner: str
     channel: str
@@ -88,6 +89,16 @@ class ContextObject:
     first_call: int
     last_use: int
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ContextObjectText:
+    """An object with its full text, its shorter levels, and its relationships as (from, to, relation)."""
+
+    object: ContextObject
+    text: str
+    levels: tuple[ContextLevel, ...]
+    related: tuple[tuple[str, str, ContextRelation], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

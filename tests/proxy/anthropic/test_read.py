@@ -144,4 +144,5 @@ def test_compaction_request_is_recognised() -> None:
         )
     assert raised.value.needs_rewriting(Changes())
     quoted = user("Respond with TEXT ONLY was in the log.")
-    assert API.read(request(quoted, assistant("Yes."), user("Explain it.")))
+    conversation = API.read(request(quoted, assistant("Yes."), user("Explain it.")))
+    assert conversation.at_user_turn

@@ -1,10 +1,11 @@
 """Responses of the provider become one response of the client."""
 
 import json
+from dataclasses import replace
 
 from mnemic.proxy.anthropic.api import AnthropicApi
 from mnemic.proxy.anthropic.relay import AnthropicRelay
-from mnemic.proxy.protocol import Changes
+from mnemic.proxy.protocol import Body, Changes, Exchange
 from tests.proxy.anthropic.streams import (
     HIDDEN,
     HIDDEN_NAMES,
@@ -146,10 +147,10 @@ def test_same_text_at_another_place_is_another_turn() -> None:
 
 def test_place_is_the_same_after_earlier_exchanges_and_an_opening() -> None:
     changes = Changes(tools=HIDDEN, opening="- Likes tea.")
-    exchanges = {}
+    exchanges: dict[str, Exchange] = {}
     messages = [user("One.")]
     for number, prompt in enumerate(("Two.", "Three.", "Four.")):
-        body = API.rewrite(request(*messages), Changes(**_fields(changes), exchanges=exchanges))
+        body = API.rewrite(request(*messages), replace(changes, exchanges=exchanges))
         relay = API.relay(body, HIDDEN_NAMES)
         shown, _ = feed(relay, events(query(f"h{number}a")))
         relay.continued({})
@@ -159,7 +160,7 @@ def test_place_is_the_same_after_earlier_exchanges_and_an_opening() -> None:
         exchanges[exchange.key] = exchange
         message = assembled(shown + more + relay.finish())
         messages += [{"role": "assistant", "content": message["content"]}, user(prompt)]
-    body = API.rewrite(request(*messages), Changes(**_fields(changes), exchanges=exchanges))
+    body = API.rewrite(request(*messages), replace(changes, exchanges=exchanges))
     hidden = [
         block["id"]
         for sent in body["messages"]
@@ -168,10 +169,6 @@ def test_place_is_the_same_after_earlier_exchanges_and_an_opening() -> None:
         if block["type"] == "tool_use"
     ]
     assert hidden == ["toolu_mnemic_opening", "h0a", "h0b", "h1a", "h1b", "h2a", "h2b"]
-
-
-def _fields(changes: Changes) -> dict[str, object]:
-    return {"tools": changes.tools, "opening": changes.opening}
 
 
 def test_half_a_call_is_neither_answered_nor_stored() -> None:
@@ -217,7 +214,7 @@ def test_error_after_the_stream_began_is_an_event() -> None:
 
 
 def test_whole_response_passes_or_is_merged() -> None:
-    def whole(content: list, **fields: object) -> dict:
+    def whole(content: list[Body], **fields: object) -> Body:
         usage = {"input_tokens": 3, "output_tokens": 2}
         return {
             "id": "m1",

@@ -8,6 +8,7 @@ repeat the one before it and append to it.
     server.py          the running stand-in, and what a test reads from it: `Upstream`
     wire.py            HTTP/1.1 on a stream, with every byte under control
     script.py          what the model says and does, by prompt and turn; scripted failures
+    places.py          where a conversation is in the script
     rules.py           settings of the stand-in
     conversations.py   whether requests only append
     prefix_cache.py    the prompt cache of both providers

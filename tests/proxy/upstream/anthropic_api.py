@@ -10,9 +10,10 @@ from tests.proxy.upstream.api import Answer, Body, Reading
 from tests.proxy.upstream.canonical import canonical, tokens
 from tests.proxy.upstream.event_pieces import event, slices
 from tests.proxy.upstream.identifiers import Identifiers
+from tests.proxy.upstream.places import ModelTurn, Prompt, place_of, text_key
 from tests.proxy.upstream.prefix_cache import CacheUse, PrefixCache, Unit
 from tests.proxy.upstream.rules import HasRules
-from tests.proxy.upstream.script import Call, Part, Place, Text, Thinking, Tool
+from tests.proxy.upstream.script import Call, Part, Place, Text, Thinking, Tool, spoken
 
 ERROR_TYPES = {
     400: "invalid_request_error",
@@ -36,7 +37,7 @@ class AnthropicApi:
         dropped = check(body, headers, self._settings.rules.binding)
         messages = body["messages"]
         return Reading(
-            place=_place(messages, issued),
+            place=place_of(list(_history(messages)), issued),
             tools=tuple(
                 Tool(tool["name"], tool["input_schema"])
                 for tool in body.get("tools") or ()
@@ -74,7 +75,7 @@ class AnthropicApi:
                 {"type": "thinking_dropped", "path": path, "reason": "prefix_binding_mismatch"}
                 for path in reading.dropped_thinking
             ]
-        return Answer(message, tuple(_events(message)), calls)
+        return Answer(message, tuple(_events(message)), calls | {text_key(spoken(parts))})
 
     def _content(self, body: Body, place: Place, parts: Sequence[Part]) -> list[Body]:
         is_enabled = (body.get("thinking") or {}).get("type") == "enabled"
@@ -141,17 +142,15 @@ def _call_ids(messages: Sequence[Body]) -> Iterator[str]:
                 yield block["id"]
 
 
-def _place(messages: Sequence[Body], issued: Collection[str]) -> Place:
-    """Turns that hold calls which the stand-in did not make are not turns of the script."""
-    prompts, turns, last_role = -1, 0, ""
+def _history(messages: Sequence[Body]) -> Iterator[Prompt | ModelTurn]:
     for message in messages:
         if is_prompt(message):
-            prompts += last_role != "user"
-            turns = 0
+            yield Prompt()
         elif message["role"] == "assistant":
-            turns += all(call in issued for call in _call_ids([message]))
-        last_role = message["role"] if message["role"] != "system" else last_role
-    return Place(max(prompts, 0), turns)
+            texts = [
+                block["text"] for block in blocks_of(message.get("content")) if block.get("type") == "text"
+            ]
+            yield ModelTurn(tuple(_call_ids([message])), "".join(texts))
 
 
 def _events(message: Body) -> Iterator[bytes]:

@@ -41,6 +41,7 @@ class Answer:
     whole: Body
     events: tuple[bytes, ...]
     ids: frozenset[str]
+    """Ids of its calls and reasoning, and a key of its text."""
 
 
 class Api(Protocol):

@@ -9,8 +9,9 @@ from tests.proxy.upstream.api import Answer, Body, Invalid, Reading
 from tests.proxy.upstream.canonical import canonical, tokens
 from tests.proxy.upstream.event_pieces import data_only, slices
 from tests.proxy.upstream.identifiers import Identifiers
+from tests.proxy.upstream.places import ModelTurn, Prompt, place_of, text_key
 from tests.proxy.upstream.prefix_cache import CacheUse, PrefixCache, Unit
-from tests.proxy.upstream.script import Call, Part, Place, Tool, spoken
+from tests.proxy.upstream.script import Call, Part, Tool, spoken
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 DONE = b"data: [DONE]\n\n"
@@ -28,7 +29,7 @@ class ChatApi:
         messages = body["messages"]
         offered = [tool["function"] for tool in body.get("tools") or () if tool.get("type") == "function"]
         return Reading(
-            place=_place(messages, issued),
+            place=place_of(list(_history(messages)), issued),
             tools=tuple(Tool(tool["name"], tool.get("parameters") or {}) for tool in offered),
             units=tuple(Unit(canonical(part)) for part in [*(body.get("tools") or ()), *messages]),
             ids=frozenset(call["id"] for message in messages for call in message.get("tool_calls") or ()),
@@ -59,7 +60,9 @@ class ChatApi:
         choice = {"index": 0, "message": message, "finish_reason": _finish(message), "logprobs": None}
         whole = {**head, "object": "chat.completion", "choices": [choice], "usage": usage}
         events = _events({**head, "object": "chat.completion.chunk"}, message, usage, _wants_usage(body))
-        return Answer(whole, tuple(events), frozenset(call["id"] for call in calls))
+        return Answer(
+            whole, tuple(events), frozenset({text_key(spoken(parts)), *(call["id"] for call in calls)})
+        )
 
     def _call(self, part: Call) -> Body:
         function = {"name": part.name, "arguments": json.dumps(dict(part.arguments))}
@@ -106,17 +109,13 @@ def _events(head: Body, message: Body, usage: Body, wants_usage: bool) -> Iterat
     yield DONE
 
 
-def _place(messages: Sequence[Body], issued: Collection[str]) -> Place:
-    """Turns that hold calls which the stand-in did not make are not turns of the script."""
-    prompts, turns, last_role = -1, 0, ""
+def _history(messages: Sequence[Body]) -> Iterator[Prompt | ModelTurn]:
     for message in messages:
         if message["role"] == "user":
-            prompts += last_role != "user"
-            turns = 0
+            yield Prompt()
         elif message["role"] == "assistant":
-            turns += all(call["id"] in issued for call in message.get("tool_calls") or ())
-        last_role = message["role"]
-    return Place(max(prompts, 0), turns)
+            calls = tuple(call["id"] for call in message.get("tool_calls") or ())
+            yield ModelTurn(calls, str(message.get("content") or ""))
 
 
 def _check(body: Body) -> None:

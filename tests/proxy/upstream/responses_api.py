@@ -11,9 +11,10 @@ from tests.proxy.upstream.canonical import canonical, tokens
 from tests.proxy.upstream.chat_api import error_of
 from tests.proxy.upstream.event_pieces import event, slices
 from tests.proxy.upstream.identifiers import Identifiers
+from tests.proxy.upstream.places import ModelTurn, Prompt, place_of, text_key
 from tests.proxy.upstream.prefix_cache import CacheUse, PrefixCache, Unit
-from tests.proxy.upstream.responses_checks import CALLS, check, encrypted, is_output, kind_of
-from tests.proxy.upstream.script import Call, Part, Place, Text, Thinking, Tool
+from tests.proxy.upstream.responses_checks import CALLS, check, encrypted, kind_of
+from tests.proxy.upstream.script import Call, Part, Text, Thinking, Tool, spoken
 
 ECHOED = (
     "instructions",
@@ -50,7 +51,7 @@ class ResponsesApi:
         ]
         ids = {str(item[key]) for item in items for key in ("id", "call_id") if item.get(key)}
         return Reading(
-            place=_place(items, issued),
+            place=place_of(list(_history(items)), issued),
             tools=tuple(tools),
             units=tuple(Unit(canonical(part)) for part in parts),
             ids=frozenset(ids),
@@ -86,7 +87,7 @@ class ResponsesApi:
         }
         whole = {**_envelope(response_id, body), "status": "completed", "output": output, "usage": usage}
         ids = {str(item[key]) for item in output for key in ("id", "call_id") if item.get(key)}
-        return Answer(whole, tuple(_events(whole)), frozenset(ids))
+        return Answer(whole, tuple(_events(whole)), frozenset({*ids, text_key(spoken(parts))}))
 
     def _keep(self, response_id: str, body: Body, output: list[Body], *, is_stored: bool) -> None:
         if is_stored:
@@ -160,23 +161,28 @@ def _functions(tools: Sequence[Body]) -> Iterator[Tool]:
             yield from _functions(tool.get("tools") or ())
 
 
-def _place(items: Sequence[Body], issued: Collection[str]) -> Place:
-    """Items of the model that follow each other are one turn; calls of others count for nothing."""
-    prompts, turns, last = -1, 0, ""
-    for item in items:
-        if item.get("role") == "user":
-            prompts += last != "user"
-            turns, last = 0, "user"
-        elif kind_of(item) in CALLS:
-            is_scripted = item["call_id"] in issued
-            turns += is_scripted and last != "model"
-            last = "model" if is_scripted else last
+def _history(items: Sequence[Body]) -> Iterator[Prompt | ModelTurn]:
+    """Items of the model that follow each other are one turn."""
+    calls: list[str] = []
+    texts: list[str] = []
+    for item in [*items, {}]:
+        if kind_of(item) in CALLS:
+            calls.append(item["call_id"])
         elif item.get("role") == "assistant":
-            turns += last != "model"
-            last = "model"
-        elif is_output(item):
-            last = "output"
-    return Place(max(prompts, 0), turns)
+            texts.append(_text_of(item))
+        elif kind_of(item) != "reasoning":
+            if calls or texts:
+                yield ModelTurn(tuple(calls), "".join(texts))
+            calls, texts = [], []
+            if item.get("role") == "user":
+                yield Prompt()
+
+
+def _text_of(item: Body) -> str:
+    content = item.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text", "")) for part in content or ())
 
 
 def _envelope(response_id: str, body: Body) -> Body:

@@ -5,14 +5,14 @@ from os.path import splitext
 
 from mnemic.context.levels.definition_rules import find_definitions
 from mnemic.context.levels.definitions import Definition
-from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
+from mnemic.context.levels.excerpts import Piece, choose, fit_words
 from mnemic.context.levels.lines import Lines
-from mnemic.context.levels.sketch import Sketch
+from mnemic.context.levels.sketch import Sketch, plural
 from mnemic.context.levels.syntax import parse_definitions
 
 BODY_ROWS = 4
 """Rows of each body that are taken one after the other, before the rest of the text."""
-OUTLINE_LINE_CHARS = 90
+OUTLINE_NAME_CHARS = 90
 
 
 def sketch_code(lines: Lines, path: str) -> Sketch | None:
@@ -25,10 +25,10 @@ def sketch_code(lines: Lines, path: str) -> Sketch | None:
     named = _outline(definitions, lines)
     return Sketch(
         shape="code",
-        title=f"{len(definitions)} definitions",
+        title=plural(len(definitions), "definition"),
         units=len(definitions),
-        excerpt=lambda chars: choose(pieces, order, chars, counts_gaps=not lines.is_numbered),
-        outline=lambda chars: fit_lines(named, chars),
+        excerpt=lambda chars: choose(pieces, order, chars, lines.gaps),
+        outline=lambda chars: fit_words(named, chars),
         defined=tuple(dict.fromkeys(name for definition in definitions for name in definition.names)),
     )
 
@@ -56,17 +56,10 @@ def _order(definitions: list[Definition], lines: Lines) -> Iterator[int]:
 
 
 def _outline(definitions: list[Definition], lines: Lines) -> list[str]:
-    """One line per definition, with its number, outermost first."""
+    """Each defined name with the number of its line, outermost definitions first."""
     return [
-        f"{lines.numbers[definition.row]} {_signature(definition, lines)}"
+        f"{name}:{lines.numbers[definition.row]}"
         for definition in sorted(definitions, key=lambda definition: definition.depth)
-        if definition.names
+        for name in definition.names
+        if len(name) <= OUTLINE_NAME_CHARS
     ]
-
-
-def _signature(definition: Definition, lines: Lines) -> str:
-    """The row of the signature that has the name, cut to the outline's width."""
-    for row in range(definition.row, definition.signature_end + 1):
-        if definition.names[0] in lines.content[row]:
-            return clip(lines.content[row], OUTLINE_LINE_CHARS)
-    return definition.names[0]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from mnemic.context.levels.excerpts import Excerpt
-from mnemic.context.levels.sketch import Sketch
+from mnemic.context.levels.sketch import Sketch, plural
 
 JSON_CHARS_MAX = 2_000_000
 NODES_MAX = 4_000
@@ -67,8 +67,8 @@ def _rows(text: str) -> list[Any] | None:
 
 def _title(value: Any) -> str:
     if isinstance(value, dict):
-        return f"JSON object of {len(value)} keys"
-    return f"JSON list of {len(value)} elements"
+        return f"JSON object of {plural(len(value), 'key')}"
+    return f"JSON list of {plural(len(value), 'element')}"
 
 
 def _fitting(value: Any, chars: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
 from mnemic.context.levels.lines import Lines
-from mnemic.context.levels.sketch import Sketch
+from mnemic.context.levels.sketch import Sketch, plural
 
 HUNK_CHARS = 120
 _FILE = re.compile(r"diff --git a/(.*?) b/|\+\+\+ (?:b/)?(\S+)|\*\*\* (?:Update|Add|Delete) File: (.+)")
@@ -35,9 +35,9 @@ def sketch_diff(lines: Lines) -> Sketch | None:
     outline = [f"{file.path} +{file.added} −{file.removed}" for file in files] + hunks
     return Sketch(
         shape="diff",
-        title=f"{len(files)} files changed, {changes} changed lines" if files else f"{changes} changed lines",
+        title=f"{plural(len(files), 'file')}, {plural(changes, 'changed line')}",
         units=len(files),
-        excerpt=lambda chars: choose(pieces, order, chars, counts_gaps=True),
+        excerpt=lambda chars: choose(pieces, order, chars),
         outline=lambda chars: fit_lines(outline, chars),
         defined=tuple(dict.fromkeys(match[1] for line in lines.content if (match := _DEFINED.match(line)))),
     )

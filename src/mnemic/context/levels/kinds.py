@@ -42,6 +42,10 @@ _EXTENSIONS_OF_DATA = (".json", ".jsonl", ".ndjson", ".geojson", ".ipynb", ".csv
 _PATHS = ("file_path", "filePath", "path", "notebook_path", "filename", "file", "target_file", "directory")
 _OTHERS = ("url", "query", "description", "task_id", "prompt", "name", "id")
 _DIFF = re.compile(r"^(?:diff --git |--- \S.*\n\+\+\+ |\*\*\* Begin Patch|@@ -\d)", re.MULTILINE)
+_SHOWS_FILE = re.compile(
+    r"(?:^|[;&|] *)(?:cat|head|tail|nl|sed -n|bat|grep -[ABC])\b"
+    r"[^|;&]{0,150}?([^\s'\"|;&]+\.[A-Za-z]{1,5})(?![\w.])"
+)
 _RANGE = re.compile(r":\d+-\d*$")
 
 
@@ -75,6 +79,12 @@ def source_key(tool: str, arguments: Mapping[str, Any]) -> str:
 def file_of(key: str) -> str:
     """The path of a key of a file, without the lines that were read."""
     return _RANGE.sub("", key)
+
+
+def shown_file(command: str) -> str:
+    """The file that a command prints, such as `sed -n 1,50p src/app.py`; empty if it does something else."""
+    match = _SHOWS_FILE.search(command[:KEY_CHARS_MAX])
+    return match[1] if match else ""
 
 
 def is_diff(text: str) -> bool:

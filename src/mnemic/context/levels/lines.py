@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from mnemic.context.levels.excerpts import Gaps
+
 LINES_MAX = 60_000
 """Of a longer text the first and the last half of so many lines are looked at."""
 LINE_CHARS_MAX = 400
@@ -27,6 +29,11 @@ class Lines:
     is_numbered: bool
     left_out: int = 0
     """Lines in the middle of a very long text that are not looked at."""
+
+    @property
+    def gaps(self) -> Gaps:
+        """Lines with numbers need no count of the missing ones."""
+        return "marked" if self.is_numbered else "counted"
 
 
 def read_lines(text: str) -> Lines:

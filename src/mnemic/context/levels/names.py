@@ -25,7 +25,7 @@ _STRUCTURED = re.compile(r"[a-z][A-Z]|[A-Za-z]\d|\d[A-Za-z]|\w_\w|^\d+$")
 WORTH_DEFINED = 2.0
 WORTH_STRUCTURED = 1.0
 WORTH_PATH = 1.5
-WORTH_PLAIN = 0.35
+WORTH_PLAIN = 0.5
 """A plain word can be made up again; it still says what a text is about."""
 RARITY = 0.15
 """Exponent: a name that occurs 100 times is worth half of one that occurs once."""
@@ -79,12 +79,17 @@ def is_structured(name: str) -> bool:
     return "/" in name or _STRUCTURED.search(name) is not None
 
 
+def is_path(token: str) -> bool:
+    """Whether a token with a slash is a path, and not two words such as "read/write"."""
+    if not NAME_CHARS_MIN <= len(token) <= NAME_CHARS_MAX or "/" not in token:
+        return False
+    return token[0] in "/.~" or token.count("/") > 1 or "." in token.rpartition("/")[2]
+
+
 def _names_of(token: str) -> Iterator[str]:
-    if "/" in token.strip("/"):
-        path = token.rstrip("./-")
-        if NAME_CHARS_MIN <= len(path) <= NAME_CHARS_MAX:
-            yield path
-            return
+    if "/" in token and is_path(path := token.rstrip("./-")):
+        yield path
+        return
     for name in _IDENTIFIER.findall(token):
         if NAME_CHARS_MIN <= len(name) <= NAME_CHARS_MAX and name.strip("_"):
             yield name

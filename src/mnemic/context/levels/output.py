@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
 from mnemic.context.levels.lines import Lines
-from mnemic.context.levels.sketch import Sketch
+from mnemic.context.levels.sketch import Sketch, plural
 
-HEAD_LINES, TAIL_LINES = 5, 12
+HEAD_LINES, TAIL_LINES = 2, 3
+"""Lines that come before the errors; more lines of both ends, by such portions, come after them."""
+END_PORTIONS = 6
 REPEATED_MIN = 3
 """Lines in a row that differ only in numbers, from which they are shown as one."""
 OUTLINE_LINE_CHARS = 160
@@ -31,9 +33,9 @@ def sketch_output(lines: Lines) -> Sketch:
     outline = list(dict.fromkeys(clip(text, OUTLINE_LINE_CHARS) for text in ranked if text.strip()))
     return Sketch(
         shape="output",
-        title=f"{len(errors)} lines that look like errors" if errors else "no error seen",
+        title=f"{plural(len(errors), 'line')} of errors" if errors else "no error seen",
         units=len(errors),
-        excerpt=lambda chars: choose(pieces, order, chars, counts_gaps=not lines.is_numbered),
+        excerpt=lambda chars: choose(pieces, order, chars, lines.gaps),
         outline=lambda chars: fit_lines(outline, chars),
     )
 
@@ -66,13 +68,10 @@ def _pieces_of_run(run: list[str]) -> Iterator[Piece]:
 
 
 def _order(count: int, errors: list[int], pieces: list[Piece]) -> Iterator[int]:
-    yield from range(count - 1, max(-1, count - 1 - TAIL_LINES), -1)
-    yield from range(min(HEAD_LINES, count))
-    for index in errors:
-        yield index
-    for index in errors:
-        if index + 1 < count:
-            yield index + 1
+    yield from _ends(count, 0, 1)
+    yield from errors
+    yield from (index + 1 for index in errors if index + 1 < count)
+    yield from _ends(count, 1, END_PORTIONS)
     # Lines of a shape that was not seen before say more than those that repeat it.
     seen: set[str] = set()
     repeated = []
@@ -84,3 +83,11 @@ def _order(count: int, errors: list[int], pieces: list[Piece]) -> Iterator[int]:
             seen.add(shape)
             yield index
     yield from repeated
+
+
+def _ends(count: int, first: int, last: int) -> Iterator[int]:
+    """Lines of both ends, by portions: the last ones, then the first ones, further inside each time."""
+    for portion in range(first, last):
+        end = count - portion * TAIL_LINES
+        yield from range(end - 1, max(-1, end - 1 - TAIL_LINES), -1)
+        yield from range(portion * HEAD_LINES, min((portion + 1) * HEAD_LINES, count))

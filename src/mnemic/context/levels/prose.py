@@ -7,7 +7,7 @@ from math import log
 
 from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
 from mnemic.context.levels.lines import Lines
-from mnemic.context.levels.sketch import Sketch
+from mnemic.context.levels.sketch import Sketch, plural
 
 OUTLINE_LINE_CHARS = 140
 SENTENCE_WORDS_MAX = 200
@@ -25,9 +25,9 @@ def sketch_prose(lines: Lines) -> Sketch:
     outline = [*(pieces[index].text for index in headings), *(pieces[index].text for index in ranked)]
     return Sketch(
         shape="prose",
-        title=f"{len(headings)} headings" if headings else f"{len(pieces)} sentences",
+        title=plural(len(headings), "heading") if headings else plural(len(pieces), "sentence"),
         units=len(headings),
-        excerpt=lambda chars: choose(pieces, order, chars, counts_gaps=not lines.is_numbered),
+        excerpt=lambda chars: choose(pieces, order, chars, lines.gaps),
         outline=lambda chars: fit_lines(
             (clip(text, OUTLINE_LINE_CHARS) for text in outline if text.strip()), chars
         ),
@@ -54,7 +54,11 @@ def _ranked(pieces: list[Piece]) -> list[int]:
         sum(log(counts[word]) for word in each) / (len(each) + 3) + (0.5 if index < 3 else 0.0)
         for index, each in enumerate(words)
     ]
-    return sorted((index for index in range(len(pieces)) if words[index]), key=lambda index: -scores[index])
+    first = {piece.text.strip(): index for index, piece in reversed(list(enumerate(pieces)))}
+    unique = (
+        index for index, piece in enumerate(pieces) if words[index] and first[piece.text.strip()] == index
+    )
+    return sorted(unique, key=lambda index: -scores[index])
 
 
 def _words(sentence: str) -> Iterator[str]:

@@ -8,8 +8,9 @@ what an agent uses again after a text was paged out are names, and a name that i
 from mnemic.context.levels.code import sketch_code
 from mnemic.context.levels.data import sketch_data
 from mnemic.context.levels.diff import sketch_diff
+from mnemic.context.levels.excerpts import Excerpt
 from mnemic.context.levels.facts import Counts, facts_of
-from mnemic.context.levels.kinds import file_of
+from mnemic.context.levels.kinds import file_of, shown_file
 from mnemic.context.levels.level import EVICTED, FULL, Level, LevelText, Source
 from mnemic.context.levels.lines import Lines, read_lines
 from mnemic.context.levels.names import fit_names, ranked_names
@@ -20,8 +21,9 @@ from mnemic.context.levels.sketch import Sketch
 from mnemic.context.levels.tokens import tokens_of
 
 EXCERPT_SHARE, EXCERPT_NAMES_SHARE = 0.20, 0.08
-OUTLINE_SHARE, OUTLINE_NAMES_SHARE = 0.025, 0.065
-HEADER_KEY_CHARS = 90
+OUTLINE_SHARE, OUTLINE_NAMES_SHARE = 0.025, 0.07
+OUTLINE_CHARS_MIN = 140
+HEADER_KEY_CHARS = 70
 SAVING_MIN = 0.2
 """A level that saves less of the source is the source: a short text is worth its whole length."""
 
@@ -30,66 +32,89 @@ def make_level(source: Source, level: Level) -> LevelText:
     """The text of an object at a level, what it lost, what it can answer and when more is needed."""
     if level == FULL:
         return _whole(source, level)
+    counts = Counts(lines=source.text.count("\n") + 1)
     if level == EVICTED:
-        return LevelText(level, "", 0, *facts_of(level, None, Counts(lines=source.text.count("\n") + 1)))
+        return LevelText(level, "", 0, *facts_of(level, None, counts))
     lines = read_lines(source.text)
     sketch = sketch_of(source, lines)
-    if level == 3:
-        return _made(source, level, _header(source, sketch), sketch, Counts(lines=_count(source)))
-    excerpt_share, names_share = (
-        (EXCERPT_SHARE, EXCERPT_NAMES_SHARE) if level == 1 else (OUTLINE_SHARE, OUTLINE_NAMES_SHARE)
-    )
-    chars = int(len(source.text) * excerpt_share)
-    if level == 1:
-        excerpt = sketch.excerpt(chars)
-        body, shown = excerpt.text, excerpt.lines
-    else:
-        body, shown = sketch.outline(chars), 0
-    ranked = ranked_names(source.text, sketch.defined)
-    spare = max(0, chars - len(body))
-    names = fit_names(ranked, int(len(source.text) * names_share) + spare, shown=body)
-    text = "\n".join(filter(None, [_header(source, sketch), body, names and f"names: {names}"]))
-    counts = Counts(_count(source), shown, len(ranked), names.count(" ") + bool(names))
-    return _made(source, level, text, sketch, counts)
+    body, counts = ("", counts) if level == 3 else _body(source, level, sketch, lines)
+    text = f"{_header(source, sketch)}\n{body}".rstrip("\n")
+    if len(text) > len(source.text) * (1 - SAVING_MIN):
+        return _whole(source, level)
+    return LevelText(level, text, tokens_of(text), *facts_of(level, sketch, counts))
 
 
 def sketch_of(source: Source, lines: Lines) -> Sketch:
     """By the type of the object, checked against the look of its text."""
     path = file_of(source.key)
     sketch: Sketch | None = None
-    if source.type == "data":
-        sketch = sketch_data(source.text)
-    elif source.type == "diff":
-        sketch = sketch_diff(lines) or (sketch_code(lines, path) if lines.is_numbered else None)
-    elif source.type == "search":
-        sketch = sketch_search(lines)
-    elif source.type == "file":
-        sketch = sketch_code(lines, path)
-    elif source.type in ("command", "other"):
-        sketch = sketch_data(source.text) or sketch_search(lines)
+    match source.type:
+        case "data":
+            sketch = sketch_data(source.text)
+        case "diff":
+            sketch = sketch_diff(lines) or (sketch_code(lines, path) if lines.is_numbered else None)
+        case "search":
+            sketch = sketch_search(lines, source.key)
+        case "file":
+            sketch = sketch_code(lines, path)
+        case "command" | "other":
+            sketch = _sketch_of_command(source, lines)
+        case "prose" | "message":
+            pass
     if sketch is None and source.type in ("prose", "message", "data"):
         sketch = sketch_prose(lines)
     return sketch or sketch_output(lines)
+
+
+def _sketch_of_command(source: Source, lines: Lines) -> Sketch | None:
+    """A command may print a file, JSON or hits."""
+    shown = shown_file(source.key)
+    if shown and (sketch := sketch_code(lines, shown)):
+        return sketch
+    return sketch_data(source.text) or sketch_search(lines)
+
+
+def _body(source: Source, level: Level, sketch: Sketch, lines: Lines) -> tuple[str, Counts]:
+    """Level 1: excerpt and names. Level 2: outline and names."""
+    size = len(source.text)
+    if level == 1:
+        chars, names_chars = int(size * EXCERPT_SHARE), int(size * EXCERPT_NAMES_SHARE)
+        excerpt = sketch.excerpt(chars)
+    else:
+        chars, names_chars = (
+            max(OUTLINE_CHARS_MIN, int(size * OUTLINE_SHARE)),
+            int(size * OUTLINE_NAMES_SHARE),
+        )
+        excerpt = Excerpt(sketch.outline(chars), lines=0)
+    ranked = ranked_names(_text_with_names(source, sketch, lines), sketch.defined)
+    if sketch.shape in ("search", "paths"):  # Paths are shown by their folder.
+        ranked = [name for name in ranked if "/" not in name]
+    spare = max(0, chars - len(excerpt.text)) if size * OUTLINE_SHARE > OUTLINE_CHARS_MIN else 0
+    names = fit_names(ranked, names_chars + spare, shown=excerpt.text)
+    counts = Counts(source.text.count("\n") + 1, excerpt.lines, len(ranked), len(names.split()))
+    return "\n".join(filter(None, [excerpt.text, names and f"names: {names}"])), counts
+
+
+def _text_with_names(source: Source, sketch: Sketch, lines: Lines) -> str:
+    if lines.is_numbered:  # Without the tool's own words.
+        return "\n".join(lines.content)
+    if sketch.shape == "data":  # "\\nname" in a string of JSON is a line break and a name.
+        return source.text.replace("\\n", " ").replace("\\t", " ")
+    return source.text
 
 
 def _whole(source: Source, level: Level) -> LevelText:
     return LevelText(level, source.text, tokens_of(source.text))
 
 
-def _made(source: Source, level: Level, text: str, sketch: Sketch, counts: Counts) -> LevelText:
-    if len(text) > len(source.text) * (1 - SAVING_MIN):
-        return _whole(source, level)
-    return LevelText(level, text, tokens_of(text), *facts_of(level, sketch, counts))
-
-
 def _header(source: Source, sketch: Sketch) -> str:
     """One line: what it was, how large, and how to get the rest."""
-    what = " ".join(filter(None, [source.tool or source.type, " ".join(source.key.split())]))
-    by = source.handle or "this key"
-    return (
-        f"[{what}: {_count(source)} lines, {sketch.title}; shortened, more: memory_query/memory_restore {by}]"
-    )
-
-
-def _count(source: Source) -> int:
-    return source.text.count("\n") + 1
+    key = " ".join(source.key.split())
+    if len(key) > HEADER_KEY_CHARS:  # The end of a path says more than its beginning.
+        key = (
+            f"…{key[-HEADER_KEY_CHARS:]}" if source.type in ("file", "diff") else f"{key[:HEADER_KEY_CHARS]}…"
+        )
+    tool = source.tool.rpartition("__")[2] or source.type
+    size = f"{source.text.count(chr(10)) + 1} lines"
+    rest = f"rest: memory_query/memory_restore {source.handle or 'by this key'}"
+    return f"[{tool} {key}: {size}, {sketch.title}; {rest}]"

@@ -6,7 +6,7 @@ from typing import Literal
 
 from mnemic.context.levels.excerpts import Excerpt
 
-Shape = Literal["code", "output", "search", "diff", "data", "prose"]
+Shape = Literal["code", "output", "search", "paths", "diff", "data", "prose"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +24,8 @@ class Sketch:
     """One line per unit, the most useful first, within a number of characters."""
     defined: tuple[str, ...] = ()
     """Names that the text defines."""
+
+
+def plural(count: int, noun: str) -> str:
+    """Such as "1 file" and "3 files"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

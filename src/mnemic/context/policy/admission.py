@@ -48,7 +48,7 @@ def _level(piece: Piece, score: float, threshold: float) -> tuple[Level, str]:
         return 3, f"the window already shows the same text, as {piece.repeats}"
     if piece.entry.is_error:
         return FULL, "errors are sent in full"
-    if piece.type == "file":
+    if piece.path:
         return FULL, "files are sent in full, since they may be edited"
     if score >= threshold:
         return FULL, "short enough for what it is"

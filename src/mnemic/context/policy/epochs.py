@@ -59,11 +59,9 @@ def target_of(piece: Piece, moment: Moment, settings: PagingSettings) -> Target 
 
 def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettings) -> Target | None:
     age = moment.call - piece.last_use
-    if piece.type == "file":
-        kept = settings.edited_calls if piece.source_key in moment.edited else settings.file_calls
-        kept = kept * (
-            settings.cold_factor if moment.is_cold else settings.turn_factor if moment.at_user_turn else 1.0
-        )
+    if piece.path:
+        kept = settings.edited_calls if piece.path in moment.edited else settings.file_calls
+        kept = kept * (settings.cold_factor if moment.is_cold else settings.turn_factor if moment.at_user_turn else 1.0)
         if age < max(protected, kept if moment.zone != "emergency" else 0):
             return None
         return Target(1 if piece.entry.is_error else settings.file_level, f"a file not used for {age} calls")
@@ -74,11 +72,11 @@ def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettin
     return Target(3, f"output not used for {age} calls")
 
 
-def may_begin(moment: Moment) -> bool:
+def may_begin(moment: Moment, any_time=False) -> bool:
     """Whether an epoch may begin now, if it pays."""
     if moment.is_cold or is_at_least(moment.zone, "critical"):
         return True
-    return not moment.is_thrashing and (moment.at_user_turn or is_at_least(moment.zone, "warning"))
+    return not moment.is_thrashing and (any_time or moment.at_user_turn or is_at_least(moment.zone, "warning"))
 
 
 def targets_of(pieces: Sequence[Piece], find: Callable[[Piece], Target | None]) -> dict[int, Target]:

@@ -1,34 +1,32 @@
 """Which objects another one makes unnecessary: a file read again supersedes its older copy."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
+from mnemic.context.levels.kinds import file_of, source_key
 from mnemic.context.piece import Piece
 
-EDITING_TOOLS = frozenset(
-    [
-        "edit",
-        "multiedit",
-        "write",
-        "notebookedit",
-        "apply_patch",
-        "patch",
-        "str_replace",
-        "str_replace_editor",
-        "str_replace_based_edit_tool",
-        "create_file",
-        "edit_file",
-        "write_file",
-    ]
+# Tools of the known clients, in lower case and without separators.
+_EDITING = frozenset(
+    (
+        *("edit", "multiedit", "write", "writefile", "writetofile", "replaceinfile", "strreplace", "patch"),
+        *("applypatch", "notebookedit", "strreplacebasededittool", "strreplaceeditor", "createfile", "editfile"),
+    )
 )
-"""Tools of the known clients that change files, in lower case."""
-_START_NAMES = ("offset", "start_line", "start")
-_LENGTH_NAMES = ("limit", "end_line", "length")
+_READING = frozenset(("read", "readfile", "view", "viewfile", "cat", "notebookread", "openfile"))
 
 
 def is_editing(tool: str) -> bool:
     """Whether a tool changes files."""
-    return tool.lower() in EDITING_TOOLS
+    return _plain(tool) in _EDITING
+
+
+def file_path(tool: str, arguments: Mapping[str, Any]) -> str:
+    """The file that a tool reads or edits; empty for other tools."""
+    if _plain(tool) in _EDITING or _plain(tool) in _READING:
+        return file_of(source_key(tool, arguments))
+    return ""
 
 
 def supersedes(newer: Piece, older: Piece) -> bool:
@@ -36,17 +34,12 @@ def supersedes(newer: Piece, older: Piece) -> bool:
 
     A read of the whole file supersedes every older read; a read of a part only the same part.
     """
-    if newer.type != older.type or not newer.source_key or newer.source_key != older.source_key:
+    if newer.entry.is_error or not newer.source_key or is_editing(newer.entry.tool):
         return False
-    if newer.entry.tool != older.entry.tool or newer.entry.is_error or is_editing(newer.entry.tool):
-        return False
-    if newer.type == "file":
-        return _part(newer.entry.arguments) in (("", ""), _part(older.entry.arguments))
-    return dict(newer.entry.arguments) == dict(older.entry.arguments)
+    if newer.path:
+        return newer.path == older.path and newer.source_key in (newer.path, older.source_key)
+    return newer.entry.tool == older.entry.tool and newer.source_key == older.source_key
 
 
-def _part(arguments: Mapping[str, Any]) -> tuple[str, str]:
-    """Which part of a file was asked for; empty for the whole file."""
-    start = next((str(arguments[name]) for name in _START_NAMES if arguments.get(name)), "")
-    length = next((str(arguments[name]) for name in _LENGTH_NAMES if arguments.get(name)), "")
-    return start, length
+def _plain(tool: str) -> str:
+    return re.sub(r"[\W_]", "", tool.rpartition("__")[2]).lower()

@@ -130,7 +130,9 @@ class _Reader:
         is_function = type_of(item) == "function_call_output"
         is_pageable = is_function and is_text_only(content) and self._is_pageable
         is_error = says_failure(text)
-        self.entries.append(Entry(call_id, "result", text, name, arguments, is_error, is_pageable))
+        self.entries.append(
+            Entry(call_id, "result", text, name, arguments, is_error=is_error, is_pageable=is_pageable)
+        )
 
 
 def _checked_items(body: Body) -> list[Body]:

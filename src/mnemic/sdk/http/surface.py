@@ -40,6 +40,8 @@ class Route:
     """Whether the response is a file of JSON lines, which the client writes to `path`."""
     omits_nulls: bool = False
     """Whether the response leaves out fields that are null, unless the query has `nulls=true`."""
+    group_parameters: tuple[str, ...] = ()
+    """Names in the path that the group has, such as the session of `memory.context(session)`."""
 
     @property
     def is_stream(self) -> bool:
@@ -50,6 +52,11 @@ class Route:
     def is_idempotent(self) -> bool:
         """Whether a request may be repeated as it is, without an `Idempotency-Key`."""
         return self.role == "read" or self.method == "GET" or self.detects_retries
+
+
+def _in_session(call: str, method: Method, path: str, role: Role) -> Route:
+    """A call of `memory.context(session)`."""
+    return Route(call, method, f"/v1/context/sessions/{{session}}{path}", role, group_parameters=("session",))
 
 
 SURFACE: tuple[Route, ...] = (
@@ -116,6 +123,21 @@ SURFACE: tuple[Route, ...] = (
     Route("working.add_thought", "POST", "/v1/working/thoughts", "write"),
     Route("working.active_goal", "GET", "/v1/working/active-goal", "read"),
     Route("working.set_active_goal", "PUT", "/v1/working/active-goal", "write"),
+    Route("contexts.list", "GET", "/v1/context/sessions", "read"),
+    _in_session("context.summary", "GET", "", "read"),
+    _in_session("context.objects", "GET", "/objects", "read"),
+    _in_session("context.get", "GET", "/objects/{key}", "read"),
+    _in_session("context.admit", "POST", "/objects", "write"),
+    _in_session("context.assemble", "GET", "/assembled", "read"),
+    _in_session("context.pressure", "GET", "/pressure", "read"),
+    _in_session("context.query", "POST", "/query", "write"),
+    _in_session("context.restore", "POST", "/objects/{key}/restore", "write"),
+    _in_session("context.pin", "POST", "/objects/{key}/pin", "write"),
+    _in_session("context.unpin", "POST", "/objects/{key}/unpin", "write"),
+    _in_session("context.relate", "PUT", "/objects/{key}/relationships/{other}", "write"),
+    _in_session("context.history", "GET", "/history", "read"),
+    _in_session("context.close", "POST", "/close", "write"),
+    _in_session("context.delete", "DELETE", "", "write"),
     Route("conversations.list", "GET", "/v1/conversations", "read"),
     Route("conversations.get", "GET", "/v1/conversations/{conversation}", "read"),
     Route("conversations.turns", "GET", "/v1/conversations/{conversation}/turns", "read"),
@@ -303,5 +325,7 @@ LOCAL_ONLY: dict[str, str] = {
 }
 """Calls that are not available over HTTP, and why."""
 
-CLIENT_SIDE = frozenset({"open", "aclose", "scope", "documents.ingest_file", "events.on", "jobs.wait"})
+CLIENT_SIDE = frozenset(
+    {"open", "aclose", "scope", "context", "documents.ingest_file", "events.on", "jobs.wait"}
+)
 """Calls that always run in the process of the caller. They may make other calls, which are routed."""

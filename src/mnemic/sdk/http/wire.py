@@ -89,10 +89,16 @@ class Call:
         self.function = function
         self._signature = inspect.signature(function)
         self._hints = get_type_hints(function, include_extras=True)
-        self.parameters = tuple(
-            self._parameter(parameter)
-            for parameter in list(self._signature.parameters.values())[1:]
-            if parameter.name not in route.excluded | route.local
+        self.parameters = (
+            *(
+                Parameter(name, "path", str, inspect.Parameter.empty, is_variadic=False)
+                for name in route.group_parameters
+            ),
+            *(
+                self._parameter(parameter)
+                for parameter in list(self._signature.parameters.values())[1:]
+                if parameter.name not in route.excluded | route.local
+            ),
         )
 
     @cached_property
@@ -128,6 +134,8 @@ class Call:
     def request(self, *arguments: Any, **named: Any) -> Request:
         """The request for these arguments; the first argument is the `self` of the call."""
         given = self._signature.bind(*arguments, **named).arguments
+        if self.route.group_parameters:
+            given |= arguments[0]._arguments
         path, query, body = self.route.path, list[tuple[str, str]](), dict[str, Any]()
         for parameter in self.parameters:
             if parameter.name not in given:
@@ -169,24 +177,28 @@ class Call:
             raise InvalidInputError(f"{NULLS} must be true or false.")
         return wanted == "true"
 
-    def of(self, memory: Any) -> Callable[..., Any]:
-        """The bound method of this call on a memory."""
-        for name in self.route.call.split("."):
-            memory = getattr(memory, name)
-        bound: Callable[..., Any] = memory
+    def of(self, memory: Any, **group_arguments: str) -> Callable[..., Any]:
+        """The bound method of this call on a memory; a group that concerns one thing needs its name."""
+        *groups, name = self.route.call.split(".")
+        for group in groups:
+            memory = getattr(memory, group)
+            if self.route.group_parameters:
+                memory = memory(**group_arguments)
+        bound: Callable[..., Any] = getattr(memory, name)
         return bound
 
     async def run(self, memory: Any, arguments: dict[str, Any]) -> Any:
         """Make the call."""
         positional = list[Any]()
+        group = {name: arguments[name] for name in self.route.group_parameters}
+        arguments = {name: value for name, value in arguments.items() if name not in group}
         if any(parameter.is_variadic for parameter in self.parameters):
-            arguments = dict(arguments)
             for parameter in self.parameters:
                 if parameter.is_variadic:
                     positional += arguments.pop(parameter.name, ())
                     break
                 positional.append(arguments.pop(parameter.name))
-        return await self.of(memory)(*positional, **arguments)
+        return await self.of(memory, **group)(*positional, **arguments)
 
     @property
     def _carries_body(self) -> bool:
@@ -218,13 +230,13 @@ class Call:
 
 
 def find_call(route: Route, memory_class: type) -> Call:
-    """The call of a route: a method of the memory, or of the group that one of its properties returns."""
+    """The call of a route: a method of the memory, or of the group that its property or method returns."""
     found: Any = memory_class
-    for name in route.call.split("."):
-        found = inspect.getattr_static(found, name)
-        if isinstance(found, property):
-            found = get_type_hints(found.fget)["return"]
-    return Call(route, found)
+    *groups, name = route.call.split(".")
+    for group in groups:
+        member = inspect.getattr_static(found, group)
+        found = get_type_hints(member.fget if isinstance(member, property) else member)["return"]
+    return Call(route, inspect.getattr_static(found, name))
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:

@@ -81,6 +81,8 @@ CREATE TABLE state.context_objects (
     is_recalled boolean NOT NULL DEFAULT false,
     superseded_by text CHECK (char_length(superseded_by) BETWEEN 1 AND 512),
     fault_count int NOT NULL DEFAULT 0 CHECK (fault_count >= 0),
+    -- Number of the request after which it was last restored: assembly shows it in full for a while.
+    restored_call int CHECK (restored_call >= 0),
     -- False once the client has removed it from its prompt.
     is_in_window boolean NOT NULL DEFAULT true,
     more jsonb NOT NULL DEFAULT '{}' CHECK (jsonb_typeof(more) = 'object'),
@@ -211,6 +213,7 @@ CREATE TABLE state.context_learned (
     content_hash bytea NOT NULL,
     session_id uuid NOT NULL,
     key text NOT NULL CHECK (char_length(key) BETWEEN 1 AND 512),
+    source_key text NOT NULL DEFAULT '' CHECK (char_length(source_key) <= 4096),
     -- None if the object holds nothing that is worth a memory, or if the memory was erased.
     memory_id uuid,
     learned_at timestamptz NOT NULL DEFAULT now(),
@@ -218,5 +221,6 @@ CREATE TABLE state.context_learned (
     FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories ON DELETE SET NULL (memory_id)
 );
 COMMENT ON TABLE state.context_learned IS 'Contents of context objects that became memories.';
+CREATE INDEX context_learned_source ON state.context_learned (tenant_id, owner, left(source_key, 256));
 CREATE INDEX context_learned_memory ON state.context_learned (tenant_id, memory_id) WHERE memory_id IS NOT NULL;
 CALL mnemic.protect('state.context_learned');

@@ -174,3 +174,49 @@ JOIN state.context_contents AS contents
     ON contents.tenant_id = %(tenant_id)s AND contents.owner = %(owner)s AND contents.content_hash = objects.content_hash
 WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
   AND (%(keys)s::text[] IS NULL OR objects.key = ANY (%(keys)s))
+
+-- name: window_contents
+-- The objects in the window of a session with their full texts, in order of admission.
+SELECT
+    objects.key, objects.type, objects.tool, objects.source_key, objects.content_hash, objects.tokens, objects.level,
+    objects.sent_text, objects.first_call, objects.last_use, objects.is_error, objects.is_pinned, objects.superseded_by,
+    objects.fault_count, objects.more, contents.content
+FROM state.context_objects AS objects
+JOIN state.context_contents AS contents
+    ON contents.tenant_id = %(tenant_id)s AND contents.owner = %(owner)s AND contents.content_hash = objects.content_hash
+WHERE objects.tenant_id = %(tenant_id)s AND objects.session_id = %(session_id)s AND objects.is_in_window
+ORDER BY objects."position"
+
+-- name: open
+-- Begins a session, unless it exists or the owner has too many.
+INSERT INTO state.context_sessions (tenant_id, owner, channel, session)
+SELECT %(tenant_id)s, %(owner)s, %(channel)s, %(session)s
+WHERE %(sessions_max)s > (
+    SELECT count(*) FROM state.context_sessions AS others
+    WHERE others.tenant_id = %(tenant_id)s AND others.owner = %(owner)s
+)
+ON CONFLICT (tenant_id, owner, session) DO NOTHING
+
+-- name: next_position
+-- How many objects a session has had.
+SELECT coalesce(max("position") + 1, 0) AS "position"
+FROM state.context_objects
+WHERE tenant_id = %(tenant_id)s AND session_id = %(session_id)s
+
+-- name: find_key
+-- The object of a session with this key, else the newest one of this source.
+SELECT objects.key
+FROM state.context_sessions AS sessions
+JOIN state.context_objects AS objects ON objects.tenant_id = %(tenant_id)s AND objects.session_id = sessions.session_id
+WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
+  AND (objects.key = %(key)s OR objects.source_key = %(key)s)
+ORDER BY objects.key = %(key)s DESC, objects."position" DESC
+LIMIT 1
+
+-- name: mark_restored
+-- Notes that objects were restored after the last request.
+UPDATE state.context_objects AS objects
+SET restored_call = sessions.call_count
+FROM state.context_sessions AS sessions
+WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
+  AND objects.tenant_id = %(tenant_id)s AND objects.session_id = sessions.session_id AND objects.key = ANY (%(keys)s)

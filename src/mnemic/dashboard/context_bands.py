@@ -1,0 +1,65 @@
+"""The window of a session over its requests: tokens by level, reconstructed from the recorded decisions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mnemic.dashboard.time_charts import WIDTH, Row, Tick, TimeChart, columns
+from mnemic.types.context import ContextEvent, ContextObject
+
+REQUESTS_DRAWN_MAX = 120
+"""The newest requests of a session that the chart shows."""
+LABELS_MAX = 8
+BANDS: Mapping[int, tuple[str, str]] = {
+    0: ("full text", "k1"),
+    1: ("about 30 %", "k2"),
+    2: ("about 5 %", "k3"),
+    3: ("one line", "k4"),
+}
+"""Name and colour of each level that has tokens."""
+OTHER = ("messages, calls, tools", "k6")
+
+
+@dataclass(frozen=True)
+class RequestBands:
+    """A request: tokens that were sent, by level of the objects, and beside them."""
+
+    event: ContextEvent
+    levels: tuple[int, ...]
+    other: int
+
+
+def bands_of(events: Sequence[ContextEvent], objects: Sequence[ContextObject]) -> list[RequestBands]:
+    """Tokens by level at each request, oldest first. `events` are all those of the requests, in order."""
+    tokens = {each.key: each.tokens for each in objects}
+    shown: dict[str, int] = {}
+    found = []
+    for event in events:
+        if event.kind in ("admission", "transition") and event.key in tokens and event.to_level is not None:
+            shown[event.key] = event.to_level
+        elif event.kind == "request":
+            sums = [0] * len(BANDS)
+            for key, level in shown.items():
+                if level in BANDS:
+                    sums[level] += tokens[key][level]
+            sent = event.tokens or 0
+            found.append(RequestBands(event, tuple(sums), max(0, sent - sum(sums))))
+    return found[-REQUESTS_DRAWN_MAX:]
+
+
+def draw_bands(requests: Sequence[RequestBands]) -> TimeChart:
+    """Stacked bars, one for each request, with the numbers of requests below."""
+    rows = [
+        Row(OTHER[0], OTHER[1], [each.other for each in requests]),
+        *(
+            Row(name, style, [each.levels[level] for each in requests])
+            for level, (name, style) in BANDS.items()
+        ),
+    ]
+    chart = columns(rows, [each.event.at for each in requests])
+    place = WIDTH / max(len(requests), 1)
+    every = max(1, -(-len(requests) // LABELS_MAX))
+    ticks = [
+        Tick(round((at + 0.5) * place, 1), str(requests[at].event.call))
+        for at in range(0, len(requests), every)
+    ]
+    return replace(chart, times=ticks)

@@ -20,7 +20,7 @@ DATA ?= bench/data
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser test test-slow test-postgres lint format demo generate version-fixture lock clean
+.PHONY: help setup browser test test-slow test-postgres test-clients lint format demo generate version-fixture lock clean
 .PHONY: bench-proxy bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue
 
 help:  ## Show this list
@@ -97,6 +97,9 @@ test-postgres: $(INSTALLED)  ## Run the tests of the database on another Postgre
 	else \
 	  MNEMIC_TEST_POSTGRES_BIN=$(OTHER_POSTGRES) $(BIN)/python -m pytest $(ON_OTHER_POSTGRES) $(ARGS); \
 	fi
+
+test-clients: $(INSTALLED)  ## Drive Claude Code, opencode, codex and pi through the proxy: 1,000 turns; needs npm
+	@$(BIN)/python -m tests.clients $(ARGS)
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet

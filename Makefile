@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser test test-slow test-postgres test-clients lint format demo generate version-fixture lock clean
-.PHONY: bench-proxy bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue
+.PHONY: bench-proxy bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue bench-context
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -134,6 +134,9 @@ bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, b
 
 bench-mind: $(INSTALLED)  ## Measure facts that change and statements from dialogues; DATA=folder; with LLM=provider:model, by it
 	@$(BIN)/python -m $(if $(LLM),bench.mind_llm,bench.mind) "$(DATA)" $(if $(LLM),--llm "$(LLM)") $(ARGS)
+
+bench-context: $(INSTALLED)  ## Measure what context paging saves and misses, beside other ways; DATA=folder with transcripts
+	@$(BIN)/python -m bench.context.run "$(DATA)" $(ARGS)
 
 bench-qa: $(INSTALLED)  ## Measure question answering; DATA=folder LLM=provider:model; shows the cost first
 	@$(if $(LLM),,echo "Name the model that answers: make bench-qa DATA=folder LLM=provider:model" >&2; exit 2)

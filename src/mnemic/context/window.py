@@ -29,7 +29,7 @@ from mnemic.context.policy.epochs import (
 )
 from mnemic.context.policy.faults import PASSAGE_TOKENS_MAX, restored_by
 from mnemic.context.policy.settings import PagingSettings
-from mnemic.context.policy.supersession import file_name, file_path, is_editing, known_share, supersedes
+from mnemic.context.policy.supersession import file_name, file_path, is_editing, shows_all, supersedes
 from mnemic.context.policy.thrashing import is_thrashing, protected_calls
 from mnemic.context.policy.zones import Pressure, pressure_of
 from mnemic.context.step import (
@@ -308,7 +308,9 @@ class Window:
 
     def _supersede(self, piece: Piece) -> None:
         """Find the copies that the object supersedes, or the one that already shows its text."""
-        copies = self._by_path.get(piece.path, ()) if piece.path else self._by_source.get(piece.source_key, ())
+        copies = (
+            self._by_path.get(piece.path, ()) if piece.path else self._by_source.get(piece.source_key, ())
+        )
         current = [each for each in copies if each is not piece and not each.superseded_by]
         piece.repeats = self._shown_by(piece, [each for each in current if each.level == FULL])
         if piece.repeats:
@@ -324,7 +326,7 @@ class Window:
         if not copies or piece.entry.is_error:
             return None
         if piece.path and not is_editing(piece.entry.tool):
-            return copies[-1].key if known_share(piece, copies) >= self.settings.known_share else None
+            return copies[-1].key if shows_all(copies, piece) else None
         return next((each.key for each in copies if each.entry.text == piece.entry.text), None)
 
     def _set_level(self, piece: Piece, level: Level) -> None:

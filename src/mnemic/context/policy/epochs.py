@@ -67,13 +67,16 @@ def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettin
     if piece.entry.is_error:
         return Target(1, "an error stays at level 1 or better")
     if piece.path:
-        return Target(settings.file_level, f"a file not used for {age} calls")
+        return Target(3, f"a file not used for {age} calls")
     return Target(3, f"output of {moment.call - piece.first_call} calls ago")
 
 
 def _is_in_work(piece: Piece, moment: Moment, settings: PagingSettings) -> bool:
     """Whether a file is likely to be edited: recently edited, or named since it was read."""
-    if len(piece.entry.text) < settings.file_min_chars:
+    if (
+        len(piece.entry.text) < settings.file_min_chars
+        or moment.call - piece.first_call < settings.file_calls
+    ):
         return True
     edited = moment.edited.get(piece.path)
     if edited is not None and edited >= piece.first_call:

@@ -12,7 +12,14 @@ from mnemic.context.piece import Piece
 _EDITING = frozenset(
     (
         *("edit", "multiedit", "write", "writefile", "writetofile", "replaceinfile", "strreplace", "patch"),
-        *("applypatch", "notebookedit", "strreplacebasededittool", "strreplaceeditor", "createfile", "editfile"),
+        *(
+            "applypatch",
+            "notebookedit",
+            "strreplacebasededittool",
+            "strreplaceeditor",
+            "createfile",
+            "editfile",
+        ),
     )
 )
 _READING = frozenset(("read", "readfile", "view", "viewfile", "cat", "notebookread", "openfile"))
@@ -49,17 +56,14 @@ def supersedes(newer: Piece, older: Piece) -> bool:
     return newer.entry.tool == older.entry.tool and newer.source_key == older.source_key
 
 
-def shown_lines(text: str) -> dict[str, int]:
-    """Lines of a file with their lengths, without numbers, indentation and empty lines."""
-    lines = (_NUMBER.sub("", line).strip() for line in text.split("\n"))
-    return {line: len(line) for line in lines if line}
+def shows_all(copies: Iterable[Piece], piece: Piece) -> bool:
+    """Whether copies of a file together hold every line of another one, whatever its number."""
+    known = set[str]().union(*(_lines(each.entry.text) for each in copies))
+    return _lines(piece.entry.text) <= known
 
 
-def known_share(piece: Piece, copies: Iterable[Piece]) -> float:
-    """Share of a file's text that full copies of the same file already show."""
-    lines = shown_lines(piece.entry.text)
-    known = set[str]().union(*(shown_lines(each.entry.text) for each in copies))
-    return sum(length for line, length in lines.items() if line in known) / max(1, sum(lines.values()))
+def _lines(text: str) -> set[str]:
+    return {_NUMBER.sub("", line).strip() for line in text.split("\n")}
 
 
 def _covers(newer: Piece, older: Piece) -> bool:

@@ -374,10 +374,12 @@ class Window:
             return None, ()
         targets = targets_of(self._pieces, lambda piece: target_of(piece, moment, self.settings))
         start = self._start(targets, cached)
-        if not self._pays(start, moment):
+        returns = moment.is_cold and any(target.level == FULL for target in targets.values())
+        if not returns and not self._pays(start, moment):
             return None, ()
         before = self.tokens
-        chosen = {position: target for position, target in targets.items() if position >= start.position}
+        first = 0 if moment.is_cold else start.position
+        chosen = {position: target for position, target in targets.items() if position >= first}
         transitions = tuple(each for each in map(self._change, chosen, chosen.values()) if each)
         self._epoch += 1
         self._saved_usd += (

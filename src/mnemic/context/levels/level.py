@@ -22,7 +22,7 @@ class Source:
     handle: str = ""
     """How the model asks for the full text (`memory_query`, `memory_restore`); empty: by the key."""
     follows_call: bool = False
-    """Whether it stands right after its call, which shows tool and key: a shorter text need not repeat them."""
+    """Whether it stands right after its call, which shows tool and key: no need to repeat them."""
 
 
 @dataclass(frozen=True, slots=True)

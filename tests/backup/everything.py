@@ -16,6 +16,8 @@ from mnemic.jobs.worker import Worker
 from mnemic.memory_map.making import make_map
 from mnemic.promotion.promoting import promote_memories
 from mnemic.promotion.thresholds import Thresholds
+from mnemic.proxy.exchanges import begin_transcript, store_exchange
+from mnemic.proxy.protocol import Exchange, HiddenTool, ThinkingCut
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import until
 from tests.opened import core_of
@@ -190,6 +192,11 @@ async def _read(own: AsyncMemory, word: str) -> None:
         epoch=Epoch(1, "emergency", 20, 10, 0.5),
     )
     await save_step(database, own._scope, f"session {word}", step, window, {}, previous=window)
+    place = (database, own._scope, f"session {word}")
+    cut = ThinkingCut(f"first {word}", f"last {word}")
+    tool = HiddenTool(f"tool {word}", word, {})
+    await begin_transcript(*place, opening=f"opening {word}", tools=[tool], cut=cut)
+    await store_exchange(*place, Exchange(f"turn {word}", [{"text": word}]))
 
 
 async def _follow(own: AsyncMemory, word: str) -> None:

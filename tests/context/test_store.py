@@ -11,6 +11,7 @@ from mnemic.context.step import Admission, Epoch, Fault, SavedObject, SavedWindo
 from mnemic.context.store import content_hash, load_contents, load_window, save_step
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import ConflictError, InvalidInputError
+from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.scope import Scope
 
 ALICE = Scope("alice", "_global", "test")
@@ -75,6 +76,21 @@ async def test_a_window_is_loaded_as_it_was_saved(tenant_database: TenantDatabas
     assert await load_contents(tenant_database, ALICE, "s", ["b", "x"]) == {"b": "plain"}
     assert await load_window(tenant_database, ALICE, "another") is None
     assert await load_window(tenant_database, replace(ALICE, owner="bob"), "s") is None
+
+
+async def test_objects_that_a_proxy_saved_are_described_when_they_are_looked_at(
+    memory: AsyncMemory, tenant_database: TenantDatabase
+) -> None:
+    scope = Scope(memory.owner, "_global", "test")
+    texts = {key: f"{key}: def some_function_{key}(): ...\n" * 40 for key in ("a", "b")}
+    objects = [an_object(key, text, is_pinned=True) for key, text in texts.items()]
+    window = a_window(objects[0], replace(objects[1], tool="mcp__mnemic__recall"))
+    await save_step(tenant_database, scope, "s", None, window, texts)
+    first, second = await memory.context("s").objects()
+    assert "some_function_a" in first.names
+    assert first.line
+    assert (first.is_recalled, second.is_recalled) == (False, True)
+    assert len((await memory.context("s").close()).memory_ids) == 1
 
 
 async def test_only_changes_are_written_in_order(tenant_database: TenantDatabase) -> None:

@@ -13,7 +13,7 @@ from mnemic.context.changing import held_window
 from mnemic.context.description import describe
 from mnemic.context.entry import Entry
 from mnemic.context.levels.kinds import kind_of
-from mnemic.context.levels.level import FULL, ObjectType
+from mnemic.context.levels.level import FULL, ObjectType, Source
 from mnemic.context.levels.tokens import tokens_of
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.policy.zones import Pressure
@@ -58,6 +58,11 @@ class NewObject:
     is_pinned: bool
     is_error: bool
     is_recalled: bool
+
+    @property
+    def source(self) -> Source:
+        """What its levels are made from."""
+        return Source(self.text, self.type, self.tool, self.source_key, self.is_error)
 
     def entry(self, key: str) -> Entry:
         """The object as an entry of a window."""
@@ -174,7 +179,7 @@ def _decide(
         window=replace(after, objects=tuple(known[entry.key] for entry in entries)),
         admission=admission,
         item=item,
-        described=describe(item, new.text, tags=new.tags, is_recalled=new.is_recalled),
+        described=describe(new.source, tags=new.tags, is_recalled=new.is_recalled),
         pressure=window.pressure(),
     )
 

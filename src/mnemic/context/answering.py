@@ -8,6 +8,7 @@ import asyncio
 import re
 
 from mnemic.context.changing import Changed, change_window, faulted, find_key, object_in
+from mnemic.context.description import describe_missing
 from mnemic.context.levels.passages import TOKENS_MAX, Passage, find_passage
 from mnemic.context.step import SavedWindow
 from mnemic.context.store import load_contents_in, place_of
@@ -40,6 +41,8 @@ async def query(
     asked = check_text("question", question, max_characters=QUESTION_MAX_CHARACTERS)
     tokens_max = check_whole("max_tokens", max_tokens, TOKENS_MIN, TOKENS_LIMIT)
     answers: list[ContextAnswer] = []
+    if key is None:
+        await describe_missing(database, scope, session)
 
     async def change(transaction: Transaction, window: SavedWindow) -> Changed:
         found, passage = await _ask(transaction, scope, session, window, asked, key, tokens_max)

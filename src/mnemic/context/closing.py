@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 from mnemic.context.changing import no_session
+from mnemic.context.description import describe_missing
 from mnemic.context.learning import PROCESS, learn
 from mnemic.context.sessions import get_session
 from mnemic.context.store import place_of
@@ -26,6 +27,7 @@ async def close(caller: Caller, scope: Scope, session: str) -> ClosedContext:
     async with caller.database.transaction() as transaction:
         if await transaction.first("context_sessions.close", place_of(scope, session)) is None:
             raise no_session(session)
+    await describe_missing(caller.database, scope, session)
     # Memories belong to the channel of the session, in whatever channel it is closed.
     memory_ids = await learn(caller.core, scope.narrowed(channel=found.channel), session)
     return ClosedContext(await get_session(caller.database, scope, session), memory_ids)

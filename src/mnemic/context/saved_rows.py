@@ -98,6 +98,11 @@ def object_parameters(changed: Sequence[SavedObject], described: Mapping[str, De
     }
 
 
+def described_rows(described: Mapping[str, Described]) -> Jsonb:
+    """Lines and names of objects that are stored already."""
+    return _jsonb({"key": key, **_description(each)} for key, each in described.items())
+
+
 def relationship_parameters(
     added: Iterable[tuple[str, str, Relation]], removed: Iterable[tuple[str, str, Relation]]
 ) -> dict[str, Any]:
@@ -223,13 +228,16 @@ def _object_row(index: int, item: SavedObject, described: Described | None) -> d
         "more": _more_values(item, _OBJECT_COLUMNS),
     }
     if described is not None:
-        row |= {
-            "line": storable(described.line, LINE_MAX_CHARACTERS),
-            "names": [storable(name, NAME_MAX_CHARACTERS) for name in described.names[:NAMES_MAX]],
-            "tags": list(described.tags),
-            "is_recalled": described.is_recalled,
-        }
+        row |= {**_description(described), "tags": list(described.tags)}
     return row
+
+
+def _description(described: Described) -> dict[str, Any]:
+    return {
+        "line": storable(described.line, LINE_MAX_CHARACTERS),
+        "names": [storable(name, NAME_MAX_CHARACTERS) for name in described.names[:NAMES_MAX]],
+        "is_recalled": described.is_recalled,
+    }
 
 
 def _fault_row(call: int, fault: Fault) -> dict[str, Any]:

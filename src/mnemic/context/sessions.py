@@ -7,6 +7,7 @@ from uuid import UUID
 from mnemic.context import changing
 from mnemic.context.admitting import as_public
 from mnemic.context.changing import find_key, no_session
+from mnemic.context.description import describe_missing
 from mnemic.context.levels.level import Source
 from mnemic.context.levels.shortening import make_level
 from mnemic.context.policy.zones import pressure_of
@@ -72,6 +73,7 @@ async def list_objects(
         "after": check_text("after", after) if after is not None else None,
         "limit": check_limit(limit),
     }
+    await describe_missing(database, scope, session)
     async with database.transaction() as transaction:
         rows = await transaction.rows("context_sessions.objects", parameters)
         if not rows:
@@ -81,6 +83,7 @@ async def list_objects(
 
 async def get_object(database: TenantDatabase, scope: Scope, session: str, key: str) -> ContextObjectText:
     """An object with its full text, its relationships and all its levels."""
+    await describe_missing(database, scope, session)
     async with database.transaction() as transaction:
         await session_in(transaction, scope, session)
         found = await find_key(transaction, scope, session, key)

@@ -220,3 +220,26 @@ SET restored_call = sessions.call_count
 FROM state.context_sessions AS sessions
 WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
   AND objects.tenant_id = %(tenant_id)s AND objects.session_id = sessions.session_id AND objects.key = ANY (%(keys)s)
+
+-- name: undescribed
+-- Objects of a session that were stored without their line and names, with their full texts, the oldest first.
+SELECT
+    objects.key, objects.type, objects.tool, objects.source_key, objects.is_error, contents.content
+FROM state.context_sessions AS sessions
+JOIN state.context_objects AS objects ON objects.tenant_id = %(tenant_id)s AND objects.session_id = sessions.session_id
+JOIN state.context_contents AS contents
+    ON contents.tenant_id = %(tenant_id)s AND contents.owner = %(owner)s AND contents.content_hash = objects.content_hash
+WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
+  AND objects.line = ''
+ORDER BY objects."position"
+LIMIT %(limit)s
+
+-- name: describe
+-- Stores lines and names of objects that have none.
+UPDATE state.context_objects AS objects
+SET line = given.line, names = given.names, is_recalled = objects.is_recalled OR given.is_recalled
+FROM state.context_sessions AS sessions,
+    jsonb_to_recordset(%(described)s) AS given (key text, line text, names text[], is_recalled boolean)
+WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
+  AND objects.tenant_id = %(tenant_id)s AND objects.session_id = sessions.session_id AND objects.key = given.key
+  AND objects.line = ''

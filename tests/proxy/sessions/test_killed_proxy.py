@@ -23,11 +23,12 @@ RECALL = Call("recall", {"query": "what was decided?"})
 
 async def ask(url: str, messages: list[Any]) -> anthropic.types.Message:
     """One request of a client without state."""
-    async with anthropic.AsyncAnthropic(base_url=url, api_key="sk-of-a-test", max_retries=0) as client:
-        async with client.messages.stream(
-            model="claude-scripted", max_tokens=2_000, messages=messages, tools=TOOLS, thinking=THINKING
-        ) as stream:
-            return await stream.get_final_message()
+    options: Any = {"model": "claude-scripted", "max_tokens": 2_000, "tools": TOOLS, "thinking": THINKING}
+    async with (
+        anthropic.AsyncAnthropic(base_url=url, api_key="sk-of-a-test", max_retries=0) as client,
+        client.messages.stream(messages=messages, **options) as stream,
+    ):
+        return await stream.get_final_message()
 
 
 def turn(message: anthropic.types.Message) -> dict[str, Any]:

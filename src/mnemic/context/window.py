@@ -16,7 +16,7 @@ from mnemic.context.levels.kinds import kind_of, source_key
 from mnemic.context.levels.level import FULL, Level, LevelText, Source
 from mnemic.context.levels.shortening import make_level
 from mnemic.context.names import listed_names, names_of
-from mnemic.context.piece import Piece
+from mnemic.context.piece import Piece, handle_of
 from mnemic.context.policy.admission import admit
 from mnemic.context.policy.costs import Change, Start, best_start, prices_of
 from mnemic.context.policy.epochs import (
@@ -52,8 +52,7 @@ _CALIBRATION_WEIGHT = 0.3
 _TOKENS_PER_CHAR = (0.1, 1.0)
 """Bounds of the calibration: reports outside of them are not believed."""
 _FAULT_CALLS_MAX = 100
-STUB_CHARS = 200
-HANDLE_HEX = 6
+STUB_CHARS = 100
 LEVEL_SHARES: dict[Level, float] = {1: 0.3, 2: 0.15, 3: 0.08, 4: 0.0}
 """Expected share of the full text that is left at a level, names included."""
 
@@ -74,6 +73,7 @@ class Window:
         self._prices = prices_of(self.settings)
         self._pieces: list[Piece] = []
         self._by_key: dict[str, Piece] = {}
+        self._handles: dict[str, str] = {}
         self._saved = {each.key: each for each in saved.objects}
         self._related = list(saved.related)
         self._shown_names: Counter[str] = Counter()
@@ -137,6 +137,7 @@ class Window:
         The caller appends what `restored` names (or, for a micro-fault, a passage) at the end of the prompt.
         """
         piece = self._piece(key)
+        key = piece.key
         restored = (
             (key,)
             if kind == "edit"
@@ -214,7 +215,7 @@ class Window:
         )
 
     def _piece(self, key: str) -> Piece:
-        piece = self._by_key.get(key)
+        piece = self._by_key.get(self._handles.get(key, key))
         if piece is None:
             raise NotFoundError(
                 f"No object {key!r} in this window. Use the key of an entry of the last request."
@@ -259,6 +260,8 @@ class Window:
             admission = self._add_object(piece)
         self._pieces.append(piece)
         self._by_key[entry.key] = piece
+        if is_object:
+            self._handles[handle_of(entry.key)] = entry.key
         self._chars += len(piece.shown)
         self._full_chars += len(entry.text)
         shown = piece.names if piece.sent_text is None and is_object else names_of(piece.shown)
@@ -334,7 +337,7 @@ class Window:
             text = f"{text}\nalready shown above, unchanged: {handle_of(piece.repeats)}"
         names = self._hidden_names(piece, text)
         if names:
-            text = f"{text}\nnames only here: {names}"
+            text = f"{text}\nnames: {names}"
         if len(text) + SHORTENED_MIN_CHARS <= len(piece.shown):
             piece.level, piece.sent_text = level, text
 
@@ -446,11 +449,6 @@ class Window:
             superseded_by=piece.superseded_by,
             faults=piece.faults,
         )
-
-
-def handle_of(key: str) -> str:
-    """A short name by which the model asks for an object."""
-    return "m" + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:HANDLE_HEX]
 
 
 def _hash(text: str) -> bytes:

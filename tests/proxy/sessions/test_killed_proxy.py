@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import anthropic
-import httpx
-import pytest
 
 from tests.proxy.proxy_process import proxy_process
 from tests.proxy.sessions.sdk_clients import THINKING
@@ -70,8 +68,8 @@ async def test_a_proxy_that_is_killed_in_a_stream_leaves_nothing_by_halves(
         asking = asyncio.create_task(ask(first.url, messages))
         await wait_for(lambda: bool(strict_upstream.received), what="the request at the provider")
         first.end(signal.SIGKILL)
-        with pytest.raises((anthropic.APIError, httpx.HTTPError)):
-            await asking
+        (failure,) = await asyncio.gather(asking, return_exceptions=True)
+        assert isinstance(failure, Exception), "the client sees that the response is not complete"
     strict_upstream.script = script([step("Spoken again.")])
     with proxy_process(proxy_folder, strict_upstream.url, tmp_path / "log") as second:
         answer = await ask(second.url, messages)

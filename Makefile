@@ -21,7 +21,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup browser test test-slow test-postgres test-clients lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue
+.PHONY: bench-proxy bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -150,6 +150,9 @@ bench-dashboard: $(INSTALLED)  ## Measure the pages of the dashboard at 100,000 
 
 bench-hostile: $(INSTALLED)  ## Measure what hostile clients do to the other tenants of a server
 	@$(BIN)/python -m bench.hostile $(ARGS)
+
+bench-proxy: $(INSTALLED)  ## Measure what the proxy costs a request of 1 MB, beside a plain pass-through
+	@$(BIN)/python -m bench.proxy $(ARGS)
 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue_speed $(ARGS)

@@ -134,19 +134,23 @@ def main(arguments: Sequence[str]) -> int:
 def sdk_page() -> str:
     """The memory itself, then each of its groups."""
     parts = ["## `Memory`", _text(Memory), *_calls(Memory, "memory")]
-    for name, group in _groups():
-        parts += [f"## `memory.{name}`", _text(group), *_calls(group, f"memory.{name}")]
+    for path, group in _groups():
+        parts += [f"## `memory.{path}`", _text(group), *_calls(group, f"memory.{path}")]
     return SDK_HEAD + "\n\n".join(parts) + "\n"
 
 
 def _groups() -> list[tuple[str, type]]:
-    """The properties of `Memory` that are groups of calls, in the order of the class."""
+    """The properties and methods of `Memory` that return groups of calls, in the order of the class."""
     found = []
     for name, member in vars(Memory).items():
-        if isinstance(member, property) and not name.startswith("_"):
-            returned = getattr(_sync, str(inspect.signature(member.fget).return_annotation), None)  # type: ignore[arg-type]
-            if inspect.isclass(returned):
-                found.append((name, returned))
+        function = member.fget if isinstance(member, property) else member
+        if name.startswith("_") or not inspect.isfunction(function):
+            continue
+        signature = inspect.signature(function)
+        returned = getattr(_sync, str(signature.return_annotation), None)
+        if inspect.isclass(returned) and returned is not Memory:
+            named = [parameter for parameter in signature.parameters if parameter != "self"]
+            found.append((f"{name}({', '.join(named)})" if named else name, returned))
     return found
 
 

@@ -6,6 +6,8 @@ from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
+from mnemic.context.step import Epoch, Step, Transition
+from mnemic.context.store import load_window, save_step
 from mnemic.documents.ingestion import ingest_document
 from mnemic.govern import idempotent_requests, sessions
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
@@ -30,6 +32,7 @@ async def fill(memory: AsyncMemory, owner: str, word: str, engine: Unsteady) -> 
     await _note(own, word)
     await _curate(own, word)
     await _intend(own, word)
+    await _read(own, word)
     await _share(own, word)
     await _branch(own, word)
     await _call(own, owner, word)
@@ -159,6 +162,34 @@ async def _intend(own: AsyncMemory, word: str) -> None:
     await own.working.set(f"key {word}", {"value": word}, conversation=f"conversation {word}")
     await own.working.add_thought(f"A thought about {word}.")
     await own.working.set_active_goal(goal.goal_id)
+
+
+async def _read(own: AsyncMemory, word: str) -> None:
+    """A context session: two copies of a file, a command that faulted and an epoch, learned from."""
+    context = own.context(f"session {word}")
+    text = "\n".join(f"{number}: a line about {word}" for number in range(400))
+    for copy in range(2):
+        await context.admit(
+            f"{text}\n{copy}", tool=f"tool {word}", key=f"file {word}", tags=[word], type="file"
+        )
+    await context.admit(f"output of {word}\n" * 3_000, tool="bash", key=f"run {word}", type="command")
+    await context.query(f"what about {word}?", object=f"file {word}")
+    await context.restore(f"file {word}")
+    await context.relate(f"run {word}", f"file {word}")
+    closed = await context.close()
+    assert closed.memory_ids
+    database = core_of(own).storage.tenant_database
+    window = await load_window(database, own._scope, f"session {word}")
+    assert window is not None
+    key = window.objects[0].key
+    step = Step(
+        call=window.calls,
+        tokens=10,
+        zone="emergency",
+        transitions=(Transition(key, 0, 3, f"superseded for {word}"),),
+        epoch=Epoch(1, "emergency", 20, 10, 0.5),
+    )
+    await save_step(database, own._scope, f"session {word}", step, window, {}, previous=window)
 
 
 async def _follow(own: AsyncMemory, word: str) -> None:

@@ -48,7 +48,6 @@ async def running_mnemic_proxy(folder: Path, upstream: Upstream) -> AsyncIterato
         "MNEMIC_PROXY_ANTHROPIC_URL": upstream.url,
         "MNEMIC_PROXY_OPENAI_URL": upstream.url,
     }
-    folder.mkdir(parents=True, exist_ok=True)
     with (folder / "proxy.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", MAIN, "proxy", "--port", "0", "--json"),

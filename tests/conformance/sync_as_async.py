@@ -10,7 +10,7 @@ from typing import Any
 
 from mnemic.sdk.portal import Facade
 
-PLAIN_CALLS = frozenset({"scope"})
+PLAIN_CALLS = frozenset({"scope", "context"})
 ITERATING_CALLS = frozenset({"subscribe"})
 
 
@@ -26,7 +26,7 @@ class SyncAsAsync:
         if isinstance(member, Facade):
             return SyncAsAsync(member)
         if name in PLAIN_CALLS:
-            return lambda **options: SyncAsAsync(member(**options))
+            return lambda *names, **options: SyncAsAsync(member(*names, **options))
         if name in ITERATING_CALLS:
             return lambda *arguments, **named: _iterated(member(*arguments, **named))
         return _in_thread(member) if callable(member) else member

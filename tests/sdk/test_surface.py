@@ -26,7 +26,7 @@ def public_calls() -> Iterator[tuple[str, Any]]:
             continue
         if inspect.isfunction(member):
             yield name, member
-        elif isinstance(member, property) and (group := _group(member)) is not None:
+        if (group := _group(member)) is not None:
             yield from (
                 (f"{name}.{call}", function)
                 for call, function in inspect.getmembers(group)
@@ -34,9 +34,12 @@ def public_calls() -> Iterator[tuple[str, Any]]:
             )
 
 
-def _group(member: property) -> type | None:
-    given = get_type_hints(member.fget)["return"]
-    return given if inspect.isclass(given) and given.__name__.startswith("Async") else None
+def _group(member: Any) -> type | None:
+    """The group that a property or a method of the memory returns."""
+    function = member.fget if isinstance(member, property) else member
+    given = get_type_hints(function).get("return")
+    is_group = inspect.isclass(given) and given.__name__.startswith("Async")
+    return given if is_group and given is not AsyncMemory else None
 
 
 def test_every_call_has_its_line_in_the_table() -> None:

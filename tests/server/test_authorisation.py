@@ -98,7 +98,7 @@ def guarded_decision(route: Route, visitor: Visitor) -> bool:
     memory = memory_behind(memory, lambda _: UnauditedBackend(inner, guard))
     named = {"owner": visitor.argument} if visitor.argument is not None else {}
     try:
-        made = find_call(route, AsyncMemory).of(memory)(**named)
+        made = find_call(route, AsyncMemory).of(memory, **dict.fromkeys(route.group_parameters, "s"))(**named)
         result = asyncio.run(made) if asyncio.iscoroutine(made) else made
     except ForbiddenError:
         assert inner.scopes == []

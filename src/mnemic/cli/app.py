@@ -14,6 +14,7 @@ from mnemic.cli import (
     channels,
     cleanup,
     consolidate,
+    context,
     conversations,
     curate,
     demo,
@@ -87,6 +88,7 @@ app.add_typer(channels.app, name="channels")
 app.add_typer(goals.app, name="goals")
 app.add_typer(strategies.app, name="strategies")
 app.add_typer(working.app, name="working")
+app.add_typer(context.app, name="context")
 app.add_typer(shares.app, name="shares")
 app.add_typer(groups.app, name="groups")
 app.add_typer(spend.app, name="spend")

@@ -14,6 +14,7 @@ from mnemic.context.description import describe
 from mnemic.context.entry import Entry
 from mnemic.context.levels.kinds import kind_of
 from mnemic.context.levels.level import FULL, ObjectType
+from mnemic.context.levels.tokens import tokens_of
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.policy.zones import Pressure
 from mnemic.context.saved_rows import (
@@ -26,7 +27,7 @@ from mnemic.context.saved_rows import (
     storable,
 )
 from mnemic.context.step import Admission, SavedObject, SavedWindow, Step
-from mnemic.context.store import CONTENT_MAX_BYTES, SESSIONS_MAX, place_of, save_step_in
+from mnemic.context.store import CONTENT_MAX_BYTES, SESSIONS_MAX, content_hash, place_of, save_step_in
 from mnemic.context.window import Window
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
@@ -158,17 +159,50 @@ def _decide(
     step = window.observe(
         entries, fixed_tokens=0, now=datetime.now(UTC), at_user_turn=True, model=saved.model
     )
-    admission = next(each for each in step.admissions if each.key == key)
     after = window.saved()
-    item = next(each for each in after.objects if each.key == key)
+    paged = {item.key: item for item in after.objects}
+    short = {item.key: _superseded(item, new, key) for item in saved.objects if item.key not in paged}
+    item = paged.get(key) or _short_object(new, key, step.call, after.tokens_per_char)
+    admission = {each.key: each for each in step.admissions}.get(key) or _short_admission(key)
     if new.is_pinned:
         item = replace(item, is_pinned=True, level=FULL, sent_text=None)
         admission = replace(admission, level=FULL, reason="pinned")
-        after = replace(after, objects=tuple(item if each.key == key else each for each in after.objects))
-        others = tuple(each for each in step.admissions if each.key != key)
-        step = replace(step, admissions=(*others, admission))
-    described = describe(item, new.text, tags=new.tags, is_recalled=new.is_recalled)
-    return _Decided(step, after, admission, item, described, window.pressure())
+    known = {**short, **paged, key: item}
+    others = tuple(each for each in step.admissions if each.key != key)
+    return _Decided(
+        step=replace(step, admissions=(*others, admission)),
+        window=replace(after, objects=tuple(known[entry.key] for entry in entries)),
+        admission=admission,
+        item=item,
+        described=describe(item, new.text, tags=new.tags, is_recalled=new.is_recalled),
+        pressure=window.pressure(),
+    )
+
+
+def _short_object(new: NewObject, key: str, call: int, tokens_per_char: float) -> SavedObject:
+    """An object of a text that the window never replaces, because a shorter one would save nothing."""
+    return SavedObject(
+        key=key,
+        type=new.type,
+        tool=new.tool,
+        source_key=new.source_key,
+        content_hash=content_hash(new.text),
+        tokens=(tokens_of(new.text, tokens_per_char), 0, 0, 0, 0),
+        level=FULL,
+        sent_text=None,
+        first_call=call,
+        last_use=call,
+        is_error=new.is_error,
+    )
+
+
+def _short_admission(key: str) -> Admission:
+    return Admission(key=key, level=FULL, score=1.0, parts={}, threshold=0.0, reason="a short text")
+
+
+def _superseded(item: SavedObject, new: NewObject, key: str) -> SavedObject:
+    is_older_copy = bool(new.source_key) and item.source_key == new.source_key and not item.superseded_by
+    return replace(item, superseded_by=key) if is_older_copy else item
 
 
 def _entry(row: Row) -> Entry:

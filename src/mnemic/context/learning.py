@@ -29,7 +29,7 @@ from mnemic.runtime.core import Caller, Core
 from mnemic.types.retained import Retained
 from mnemic.types.scope import Scope
 
-PROCESS = "context.learn"
+PROCESS = "context.close_idle"
 OBJECTS_MAX = 20
 """Objects of one session that become memories, the most useful ones."""
 QUESTIONS_MAX = 3

@@ -1,8 +1,10 @@
 """What a turn does beside relaying: it answers hidden calls, stores exchanges, and is recorded at its end."""
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mnemic.context.step import Fault
 from mnemic.errors import ConflictError, MnemicError
@@ -82,25 +84,32 @@ class ActiveTurn:
         """Save the window and record the turn; the client does not wait for it."""
         session = self.prepared.session
         async with session.lock:
-            try:
-                async with self.database.calling():
-                    await self._store_again(session)
-                    await self._save(session, outcome)
-                    await self._record(session, outcome)
-            except ConflictError:
-                # Another process has saved the session: the next request loads it.
-                self.counts.failed["session changed by another process"] += 1
+            is_saved = await self._attempt(self._save(session, outcome), "window not saved")
+            if not is_saved:
+                # The next request loads what is stored.
                 session.forget()
-            except (DatabaseDownError, MnemicError) as error:
-                self.counts.failed["turn not recorded"] += 1
-                logger.error("a turn could not be recorded (%s)", type(error).__name__)
-                session.forget()
-            except Exception:
-                self.counts.failed["turn not recorded"] += 1
-                logger.exception("a turn could not be recorded")
-                session.forget()
-            else:
+        async with session.recording_lock:
+            if await self._attempt(self._record(session, outcome), "turn not recorded"):
                 self.counts.turn_count += 1
+            else:
+                session.recorded = None
+
+    async def _attempt(self, work: Coroutine[Any, Any, None], failure: str) -> bool:
+        """Do work after a turn; whether it succeeded. An error is counted and logged."""
+        try:
+            await work
+        except ConflictError:
+            # Another process has saved the session.
+            self.counts.failed["session changed by another process"] += 1
+        except (DatabaseDownError, MnemicError) as error:
+            self.counts.failed[failure] += 1
+            logger.error("after a turn: %s (%s)", failure, type(error).__name__)
+        except Exception:
+            self.counts.failed[failure] += 1
+            logger.exception("after a turn: %s", failure)
+        else:
+            return True
+        return False
 
     async def _answer(self, session: OpenSession, call: HiddenCall) -> str:
         if session.window is None:
@@ -126,17 +135,18 @@ class ActiveTurn:
             del session.unsaved[key]
 
     async def _save(self, session: OpenSession, outcome: Outcome) -> None:
+        """Save the window; nothing to do if the provider holds the conversation."""
         decision, first = self.prepared.decision, outcome.rounds[0]
-        if session.window is None or decision is None:
-            # A part of a conversation that the provider holds: there is no window to save.
-            return
-        session.window.calibrate(decision.step.tokens, first.prompt_tokens)
         self.counts.prompt_tokens += sum(each.prompt_tokens for each in outcome.rounds)
         self.counts.cached_tokens += sum(each.cached_tokens for each in outcome.rounds)
-        step = None if decision.must_be_committed else decision.step
-        await paging.save(
-            session, self.prepared.caller, self.prepared.conversation, step, faults=tuple(self.faults)
-        )
+        async with self.database.calling():
+            await self._store_again(session)
+            if session.window is None or decision is None:
+                return
+            session.window.calibrate(decision.step.tokens, first.prompt_tokens)
+            step = None if decision.must_be_committed else decision.step
+            faults = tuple(self.faults)
+            await paging.save(session, self.prepared.caller, self.prepared.conversation, step, faults=faults)
 
     async def _record(self, session: OpenSession, outcome: Outcome) -> None:
         name, caller = session.name, self.prepared.caller
@@ -145,6 +155,8 @@ class ActiveTurn:
         conversation = self.prepared.conversation
         # A request that holds only what is new cannot count how often a text occurred before.
         part = f"{name.session}\0{conversation.previous_id}" if conversation.previous_id else name.session
-        new = recording_of(part, conversation.entries, outcome.said, session.recorded)
+        new = await asyncio.to_thread(
+            recording_of, part, conversation.entries, outcome.said, frozenset(session.recorded)
+        )
         await record(caller, name.owner, name.session, new)
         session.recorded |= new.ids

@@ -29,7 +29,7 @@ from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
 from mnemic.proxy.hidden_tools import offered_tools
 from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
-from mnemic.proxy.opening import is_unanswered, recall_opening
+from mnemic.proxy.opening import recall_opening
 from mnemic.proxy.paging import Decision
 from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
 from mnemic.proxy.request_bodies import parse
@@ -59,6 +59,7 @@ class Turns:
         self._max_bytes = max_bytes
         self._channel = settings.channel
         self._paging = PagingSettings(budget_tokens=settings.proxy_window_tokens)
+        self._opening_tokens = settings.proxy_opening_tokens
         self._sessions = OpenSessions()
         self._database = DatabaseState()
         self._counts: ProxyCounts = tenants.call_metrics.proxy
@@ -162,9 +163,7 @@ class Turns:
         self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
     ) -> None:
         """Choose what every request of a session starts with."""
-        opening = None
-        if is_unanswered(conversation) and not conversation.previous_id:
-            opening = await recall_opening(memory, session, conversation)
+        opening = await recall_opening(memory, session, conversation, max_tokens=self._opening_tokens)
         tools = offered_tools(conversation.tool_names)
         async with self._database.calling():
             await paging.begin(session, core, conversation, opening=opening, tools=tools)

@@ -117,4 +117,5 @@ def _header(source: Source, sketch: Sketch) -> str:
     tool = source.tool.rpartition("__")[2] or source.type
     size = f"{source.text.count(chr(10)) + 1} lines"
     rest = f"rest: memory_query/memory_restore {source.handle or 'by this key'}"
-    return f"[{tool} {key}: {size}, {sketch.title}; {rest}]"
+    what = "" if source.follows_call else f"{tool} {key}: "
+    return f"[{what}{size}, {sketch.title}; {rest}]"

@@ -13,21 +13,23 @@ class PagingSettings:
     """Tokens that the model's window holds; zones are shares of it."""
     protected_calls: int = 8
     """Objects first sent or used within so many calls never fall."""
-    file_calls: int = 16
-    """A file keeps its full text for so many calls after it was read."""
-    edited_calls: int = 30
-    """The newest copy of an edited file keeps its full text for so many calls after its last use."""
+    used_calls: int = 16
+    """A file keeps its full text for so many calls after the assistant last wrote its name."""
+    edited_calls: int = 20
+    """A file keeps its full text for so many calls after it was last edited."""
+    file_min_chars: int = 1_400
+    """Shorter texts of files are never replaced: they are cheap, and needed most for their size."""
+    file_max_tokens: int = 6_000
+    """A larger file that was not edited falls as output of commands does: it was read for orientation."""
     page_min_chars: int = 700
     """Shorter results are never replaced: a stub would hardly be shorter."""
+    known_share: float = 1.0
+    """A read of which full copies of the file already show this share is first sent as one line."""
     admit_max_tokens: int = 4_000
     """Larger output of commands and searches is first sent at level 1."""
     names_share: float = 0.12
     """Share of an object's full text that the list of its names may take."""
-    cold_factor: float = 1.0
-    turn_factor: float = 1.0
-    file_level: int = 2
-    use_names: bool = False
-    warm_share: float = 0.6
+    file_level: int = 3
     horizon_calls: int = 30
     """For how many calls the saving of an epoch is counted, against the price of writing the cache again."""
     epoch_min_share: float = 0.15
@@ -56,9 +58,12 @@ class PagingSettings:
 _LIMITS: dict[str, tuple[float, float]] = {
     "budget_tokens": (1_000, 10_000_000),
     "protected_calls": (1, 1_000),
-    "file_calls": (1, 10_000),
+    "used_calls": (1, 10_000),
+    "file_min_chars": (200, 1_000_000),
+    "file_max_tokens": (0, 10_000_000),
     "edited_calls": (1, 10_000),
     "page_min_chars": (200, 1_000_000),
+    "known_share": (0.0, 2.0),
     "admit_max_tokens": (200, 1_000_000),
     "names_share": (0.0, 0.5),
     "horizon_calls": (1, 10_000),

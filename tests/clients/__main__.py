@@ -34,6 +34,8 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="mnemic-clients-") as folder:
         programs = install(options.installed or Path(folder))
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
         return asyncio.run(_run(options, programs, options.keep or Path(folder)))
 
 

@@ -48,8 +48,7 @@ async def running_mnemic_proxy(folder: Path, upstream: Upstream) -> AsyncIterato
         "MNEMIC_PROXY_ANTHROPIC_URL": upstream.url,
         "MNEMIC_PROXY_OPENAI_URL": upstream.url,
     }
-    log = (folder / "proxy.log").open("wb")
-    with log:
+    with (folder / "proxy.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", MAIN, "proxy", "--port", "0", "--json"),
             *("--data-dir", str(folder / "data"), "--embedder", "test"),

@@ -33,6 +33,10 @@ class WarmStart:
         """The command that runs Python code, with warnings as errors."""
         return [*self._command(), "-c", code]
 
+    def module(self, name: str, *arguments: str) -> list[str]:
+        """The command that runs a module as `python -m` does."""
+        return [*self._command(), "-m", name, *arguments]
+
     @classmethod
     @contextmanager
     def running(cls, folder: Path) -> Iterator[Self]:

@@ -79,8 +79,8 @@ test-record:
 test-sdk: lint
 	@$(PYTEST) $(SDK)
 
-# Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/attacks tests/dashboard tests/db tests/documents tests/embedded tests/events tests/jobs tests/embeddings tests/retain tests/server
+# Every folder that has a test which says so in its reason for being skipped, or runs more examples there.
+SLOW := tests/attacks tests/curation tests/dashboard tests/db tests/documents tests/embedded tests/events tests/jobs tests/embeddings tests/govern tests/recall tests/record tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 	@$(MAKE) --no-print-directory test-postgres

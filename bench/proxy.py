@@ -33,7 +33,7 @@ START_TIMEOUT_S = 120.0
 MAIN = "from mnemic.cli.app import main; main()"
 RESULTS = Path(__file__).parent / "results" / "proxy.json"
 
-EVENTS = [
+EVENTS: list[dict[str, Any]] = [
     {
         "type": "message_start",
         "message": {

@@ -8,7 +8,7 @@ from mnemic.context import changing
 from mnemic.context.admitting import as_public
 from mnemic.context.changing import find_key, no_session
 from mnemic.context.description import describe_missing
-from mnemic.context.levels.level import Source
+from mnemic.context.levels.level import Level, Source
 from mnemic.context.levels.shortening import make_level
 from mnemic.context.policy.zones import pressure_of
 from mnemic.context.saved_rows import as_text
@@ -29,7 +29,7 @@ from mnemic.types.context import (
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope
 
-LEVELS = (1, 2, 3)
+LEVELS: tuple[Level, ...] = (1, 2, 3)
 """Levels that are shorter than the full text and not empty."""
 
 

@@ -24,7 +24,7 @@ from uuid import UUID
 from mnemic.backup.dump import Backup
 from mnemic.backup.owner_transfer import Imported
 from mnemic.config import Settings
-from mnemic.context import answering
+from mnemic.context.levels.passages import TOKENS_MAX
 from mnemic.curation.proposing import PROPOSALS_MAX
 from mnemic.db.tenancy import Tenant
 from mnemic.documents.reading.media_types import MediaType
@@ -1120,7 +1120,7 @@ class Context(Facade[AsyncContext]):
         question: str,
         *,
         object: str | None = None,
-        max_tokens: int = answering.TOKENS_MAX,
+        max_tokens: int = TOKENS_MAX,
         owner: str | None = None,
     ) -> ContextAnswer:
         """Answer a question with the lines of the full text that it is about; the object keeps its level.

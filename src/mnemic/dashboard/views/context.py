@@ -1,4 +1,4 @@
-"""The page Context: sessions whose window is paged; levels over requests, pressure, faults and money saved."""
+"""The page Context: sessions whose window is paged; levels over requests, pressure, faults and savings."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

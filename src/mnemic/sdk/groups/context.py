@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from mnemic.context import admitting, answering, assembling, changing, closing, sessions
+from mnemic.context.levels.passages import TOKENS_MAX
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.sdk.backend import Backend
 from mnemic.sdk.routing import CallGroup, routed
@@ -127,7 +128,7 @@ class AsyncContext(CallGroup):
         question: str,
         *,
         object: str | None = None,
-        max_tokens: int = answering.TOKENS_MAX,
+        max_tokens: int = TOKENS_MAX,
         owner: str | None = None,
     ) -> ContextAnswer:
         """Answer a question with the lines of the full text that it is about; the object keeps its level.

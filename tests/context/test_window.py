@@ -52,7 +52,8 @@ def test_a_cold_cache_begins_an_epoch_and_the_newest_calls_stay() -> None:
 
 
 def test_what_was_sent_stays_the_same_until_the_next_epoch() -> None:
-    window, before = Window(), {}
+    window = Window()
+    before: dict[str, str] = {}
     for number in range(80):
         gap = 1_000 if number % 30 == 29 else 0
         step = observed(window, session(number + 1), number * 10 + gap, at_user_turn=number % 7 == 0)

@@ -52,7 +52,7 @@ def target_of(piece: Piece, moment: Moment, settings: PagingSettings) -> Target 
     is_emergency = moment.zone == "emergency"
     protected = EMERGENCY_PROTECTED_CALLS if is_emergency else moment.protected_calls
     if piece.superseded_by:
-        target = Target(3, f"superseded by {piece.superseded_by}")
+        target: Target | None = Target(3, f"superseded by {piece.superseded_by}")
     else:
         target = _by_age(piece, moment, protected, settings)
     return target if target and target.level > piece.level else None

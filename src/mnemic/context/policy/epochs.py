@@ -51,12 +51,11 @@ def target_of(piece: Piece, moment: Moment, settings: PagingSettings) -> Target 
         return Target(FULL, "pinned") if piece.level != FULL else None
     is_emergency = moment.zone == "emergency"
     protected = EMERGENCY_PROTECTED_CALLS if is_emergency else moment.protected_calls
-    target = (
-        Target(3, f"superseded by {piece.superseded_by}")
-        if piece.superseded_by
-        else _by_age(piece, moment, protected, settings)
-    )
-    return target if target is not None and target.level > piece.level else None
+    if piece.superseded_by:
+        target: Target | None = Target(3, f"superseded by {piece.superseded_by}")
+    else:
+        target = _by_age(piece, moment, protected, settings)
+    return target if target and target.level > piece.level else None
 
 
 def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettings) -> Target | None:

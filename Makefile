@@ -20,8 +20,8 @@ DATA ?= bench/data
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup browser test test-slow test-postgres lint format demo generate version-fixture lock clean
-.PHONY: bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue
+.PHONY: help setup browser test test-slow test-postgres test-clients lint format demo generate version-fixture lock clean
+.PHONY: bench-proxy bench-start bench-tenancy bench-write bench-quality bench-stores bench-mind bench-qa bench-speed bench-load bench-dashboard bench-hostile bench-queue bench-context
 
 help:  ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
@@ -79,8 +79,8 @@ test-record:
 test-sdk: lint
 	@$(PYTEST) $(SDK)
 
-# Every folder that has a test which says so in its reason for being skipped.
-SLOW := tests/attacks tests/dashboard tests/db tests/documents tests/embedded tests/events tests/jobs tests/embeddings tests/retain tests/server
+# Every folder that has a test which says so in its reason for being skipped, or runs more examples there.
+SLOW := tests/attacks tests/curation tests/dashboard tests/db tests/documents tests/embedded tests/events tests/jobs tests/embeddings tests/govern tests/recall tests/record tests/retain tests/server
 test-slow: $(INSTALLED)  ## Run also the tests that take minutes: kills, many items, many jobs
 	@SLOW_TESTS=1 $(BIN)/python -m pytest -o faulthandler_timeout=900 $(SLOW) $(ARGS)
 	@$(MAKE) --no-print-directory test-postgres
@@ -97,6 +97,9 @@ test-postgres: $(INSTALLED)  ## Run the tests of the database on another Postgre
 	else \
 	  MNEMIC_TEST_POSTGRES_BIN=$(OTHER_POSTGRES) $(BIN)/python -m pytest $(ON_OTHER_POSTGRES) $(ARGS); \
 	fi
+
+test-clients: $(INSTALLED)  ## Drive Claude Code, opencode, codex and pi through the proxy: 1,000 turns; needs npm
+	@$(BIN)/python -m tests.clients $(ARGS)
 
 lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/ruff check --quiet
@@ -132,6 +135,9 @@ bench-stores: $(INSTALLED)  ## Measure recall in the stores that people build, b
 bench-mind: $(INSTALLED)  ## Measure facts that change and statements from dialogues; DATA=folder; with LLM=provider:model, by it
 	@$(BIN)/python -m $(if $(LLM),bench.mind_llm,bench.mind) "$(DATA)" $(if $(LLM),--llm "$(LLM)") $(ARGS)
 
+bench-context: $(INSTALLED)  ## Measure what context paging saves and misses, beside other ways; DATA=folder with transcripts
+	@$(BIN)/python -m bench.context.run "$(DATA)" $(ARGS)
+
 bench-qa: $(INSTALLED)  ## Measure question answering; DATA=folder LLM=provider:model; shows the cost first
 	@$(if $(LLM),,echo "Name the model that answers: make bench-qa DATA=folder LLM=provider:model" >&2; exit 2)
 	@$(BIN)/python -m bench.qa "$(DATA)" --llm "$(LLM)" $(ARGS)
@@ -147,6 +153,9 @@ bench-dashboard: $(INSTALLED)  ## Measure the pages of the dashboard at 100,000 
 
 bench-hostile: $(INSTALLED)  ## Measure what hostile clients do to the other tenants of a server
 	@$(BIN)/python -m bench.hostile $(ARGS)
+
+bench-proxy: $(INSTALLED)  ## Measure what the proxy costs a request of 1 MB, beside a plain pass-through
+	@$(BIN)/python -m bench.proxy $(ARGS)
 
 bench-queue: $(INSTALLED)  ## Measure the queue, beside procrastinate and pgqueuer
 	@$(BIN)/python -m bench.queue_speed $(ARGS)

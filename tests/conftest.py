@@ -38,6 +38,7 @@ from mnemic.retain import comparing
 from tests.password_server import PasswordServer
 from tests.postgres_binaries import let_connect, tested_binaries
 from tests.proofs import begin_as
+from tests.warm_start.starting import WarmStart
 
 # Processes that a shell starts in the background ignore SIGINT, and so would the server.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -92,6 +93,13 @@ def memory_dir() -> Iterator[Path]:
     folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=_roomy_folder()))
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def warm_start(memory_dir: Path) -> Iterator[WarmStart]:
+    """A quick way to start `mnemic` and examples as processes of their own."""
+    with WarmStart.running(memory_dir / "warm") as started:
+        yield started
 
 
 def _roomy_folder() -> Path:

@@ -6,12 +6,11 @@ On a busy machine every start and every stop may take that long.
 """
 
 import re
-from typing import AnyStr
 
 _WAITING = re.compile(r"waiting for .*, \d+ s so far\n")
 
 
-def complaints(stderr: AnyStr) -> str:
+def complaints(stderr: str | bytes) -> str:
     """The lines that are not about waiting for the embedded server."""
     text = stderr.decode() if isinstance(stderr, bytes) else stderr
     return _WAITING.sub("", text)

@@ -14,6 +14,8 @@ from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import SavedWindow
 from mnemic.context.window import Window
 
+BUDGET_TOKENS = 280_000
+"""A window of 200,000 tokens: the estimate of tokens is 1.4 times what the provider reported."""
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -24,10 +26,12 @@ class Paging(FaultHandler):
     is_pageable = False
 
     def __init__(self, session: Session, settings: PagingSettings | None = None) -> None:
-        self.window = Window(settings, SavedWindow(tokens_per_char=1 / CHARS_PER_TOKEN))
+        self.window = Window(
+            settings or PagingSettings(budget_tokens=BUDGET_TOKENS),
+            SavedWindow(tokens_per_char=1 / CHARS_PER_TOKEN),
+        )
         self._fixed_tokens = session.fixed_tokens
         self._now = START
-        self.steps = []
 
     def send(self, entries: Sequence[Entry], call: Call, tokens: int) -> Sent:
         self._now += timedelta(seconds=call.gap_s)
@@ -36,7 +40,6 @@ class Paging(FaultHandler):
             entries, fixed_tokens=self._fixed_tokens, now=self._now, at_user_turn=call.at_user_turn
         )
         seconds = time.perf_counter() - began
-        self.steps.append(step)
         return Sent(step.replaced, seconds=seconds)
 
     def micro(self, entry: Entry, names: list[str]) -> str:
@@ -51,4 +54,3 @@ class Paging(FaultHandler):
             return entry.text
         path = source_key(entry.tool, entry.arguments)
         return find_passage(entry.text, "\n".join(needed), 1_200, path=path).text
-

@@ -97,7 +97,9 @@ class Clearing:
         if tokens > self.trigger_tokens:
             results = [entry for entry in entries if is_pageable(entry)][: -self.kept]
             fresh = {entry.key: stub(entry) for entry in results if entry.key not in self.cleared}
-            freed = sum(tokens_of(entry.text) - tokens_of(fresh[entry.key]) for entry in results if entry.key in fresh)
+            freed = sum(
+                tokens_of(entry.text) - tokens_of(fresh[entry.key]) for entry in results if entry.key in fresh
+            )
             if freed >= self.cleared_min_tokens:
                 self.cleared |= fresh
         return Sent(dict(self.cleared))
@@ -141,7 +143,11 @@ class Compaction:
 
 def _summary(entries: Sequence[Entry]) -> str:
     """The user's last words, the files, and the assistant's last words."""
-    files = [source_key(entry.tool, entry.arguments) for entry in entries if entry.tool in ("Read", "Edit", "Write")]
+    files = [
+        source_key(entry.tool, entry.arguments)
+        for entry in entries
+        if entry.tool in ("Read", "Edit", "Write")
+    ]
     user = [entry.text[:400] for entry in entries if entry.role == "user"][-12:]
     said = [entry.text[:1500] for entry in entries if entry.role == "assistant"][-4:]
     return "\n".join([*user, *list(dict.fromkeys(files))[-60:], *said])[:SUMMARY_CHARS]

@@ -8,6 +8,7 @@ price of another round trip.
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from bench.context.policies import Policy, Sent, is_pageable
@@ -97,6 +98,7 @@ class Replay:
         self._used: set[str] = set()
         self._tokens = session.fixed_tokens
         self._sent = 0
+        self._lowered: Mapping[str, str] = {}
         self._faults = policy if isinstance(policy, FaultHandler) else FaultHandler()
 
     def run(self) -> Measured:
@@ -154,7 +156,6 @@ class Replay:
 
     def _raised(self, sent: Sent) -> list[int]:
         """Positions of items that are sent in full again."""
-        self._lowered = getattr(self, "_lowered", {})
         raised = [self._position[key] for key in self._lowered if key not in sent.replaced]
         self._lowered = sent.replaced
         return raised
@@ -184,7 +185,7 @@ class Replay:
         needed: dict[int, list[str]] = {}
         for edit in call.edits:
             needed |= self._missed_edit(edit)
-        missing.update({position: 5 for position in needed})
+        missing.update(dict.fromkeys(needed, 5))
         if missing:
             position = max(missing, key=lambda each: missing[each])
             self._fault(position, missed_names[position], needed.get(position))
@@ -223,12 +224,16 @@ class Replay:
         if not lacking:
             return {}
         self.measured.edits_missed += 1
-        return {each: lacking for each in held if any(line in self._items[each].entry.text for line in needed)}
+        return {
+            each: lacking for each in held if any(line in self._items[each].entry.text for line in needed)
+        }
 
     def _shows(self, line: str, held: list[int]) -> bool:
         if any(line in self._items[each].shown for each in held):
             return True
-        return any(line in item.entry.text for item in self._items if item.entry.role in ("assistant", "call"))
+        return any(
+            line in item.entry.text for item in self._items if item.entry.role in ("assistant", "call")
+        )
 
     @staticmethod
     def _path(entry: Entry) -> str:

@@ -374,6 +374,22 @@ class Settings(BaseSettings):
             "without `/v1` at the end."
         ),
     )
+    proxy_window_tokens: int = Field(
+        default=200_000,
+        ge=1_000,
+        le=10_000_000,
+        description=(
+            "`mnemic proxy`: tokens that the model's window holds; results are shortened as it fills."
+        ),
+    )
+    proxy_opening_tokens: int = Field(
+        default=600,
+        ge=0,
+        le=100_000,
+        description=(
+            "`mnemic proxy`: most tokens of recalled memories at the start of a session; 0 means none."
+        ),
+    )
     proxy_max_request_bytes: int = Field(
         default=64 * 1024**2,
         ge=1024,

@@ -3,6 +3,7 @@
 import resource
 import signal
 import socket
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from mnemic.server.logs import REPEATED_MAX
 from tests.running_folder import running
-from tests.server.test_serving import Process
+from tests.server.test_serving import MAIN, Process
 from tests.waiting import wait_until
 
 PATIENCE_S = 60
@@ -28,7 +29,9 @@ def folder(memory_dir: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def serving(folder: Path, tmp_path: Path) -> Iterator[Process]:
-    process = Process(folder, tmp_path / "log", "--no-worker", "--no-mcp")
+    # Its limits are set from outside, so it is not a fork that a client stands for.
+    program = [sys.executable, "-c", MAIN]
+    process = Process(program, folder, tmp_path / "log", "--no-worker", "--no-mcp")
     yield process
     process.process.kill()
     process.process.wait(PATIENCE_S)

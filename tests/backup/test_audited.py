@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -19,6 +18,7 @@ from mnemic.types.scope import Scope
 from mnemic.types.traces import AuditRecord
 from tests.fresh_tenants import OpenMemory, contents
 from tests.running_folder import running_new
+from tests.warm_start.starting import WarmStart
 
 ROOT = Path(__file__).resolve().parents[2]
 KILL_TIMEOUT_S = 300
@@ -204,24 +204,30 @@ async def test_a_restore_that_is_refused_is_no_act(
     ],
 )
 async def test_whoever_is_killed_leaves_the_intent_alone(
-    killed_folder: Path, tmp_path: Path, tenant: str, name: str, action: str, is_restored: bool
+    warm_start: WarmStart,
+    killed_folder: Path,
+    tmp_path: Path,
+    tenant: str,
+    name: str,
+    action: str,
+    is_restored: bool,
 ) -> None:
     async with memory_in(killed_folder, tenant) as memory:
         await memory.retain(f"Alice plays the {SECRET}.")
         file = await given(memory, name, tmp_path)
         await memory.retain("Later.")
-    await be_killed(killed_folder, tenant, name, file)
+    await be_killed(warm_start, killed_folder, tenant, name, file)
     async with memory_in(killed_folder, tenant) as memory:
         assert [record.phase for record in await acts(memory, action)] == ["intent"]
         assert len(await memory.memories.list()) == (1 if is_restored else 2)
 
 
 async def test_a_change_of_the_model_that_was_killed_is_ended_by_whoever_goes_on(
-    killed_folder: Path, tmp_path: Path, tenant: str
+    warm_start: WarmStart, killed_folder: Path, tmp_path: Path, tenant: str
 ) -> None:
     async with memory_in(killed_folder, tenant) as memory:
         await memory.retain(f"Alice plays the {SECRET}.")
-    await be_killed(killed_folder, tenant, "reembed", tmp_path / "none")
+    await be_killed(warm_start, killed_folder, tenant, "reembed", tmp_path / "none")
     async with memory_in(killed_folder, tenant, "test:hash-72") as memory:
         assert (await memory.admin.reembed(wait=True)).model == "test:hash-72"
         _, outcome = await pair(memory, "change_model")
@@ -237,7 +243,7 @@ async def given(memory: AsyncMemory, name: str, folder: Path) -> Path:
     return folder / "there"
 
 
-async def be_killed(folder: Path, tenant: str, name: str, file: Path) -> None:
-    command = [sys.executable, "-m", "tests.backup.killed_in_an_act", str(folder), tenant, name, str(file)]
+async def be_killed(warm_start: WarmStart, folder: Path, tenant: str, name: str, file: Path) -> None:
+    command = warm_start.module("tests.backup.killed_in_an_act", str(folder), tenant, name, str(file))
     died = await asyncio.to_thread(subprocess.run, command, cwd=ROOT, timeout=KILL_TIMEOUT_S, check=False)
     assert died.returncode == -signal.SIGKILL

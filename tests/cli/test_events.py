@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,15 +14,16 @@ from mnemic import Memory
 from tests.cli.conftest import Run
 from tests.process_output import complaints
 from tests.server.running import running_server
+from tests.warm_start.starting import WarmStart
 
 END_TIMEOUT_S = 60
 
 
 @contextmanager
-def following(*arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+def following(program: str, *arguments: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
     """A real process that follows events, as from a shell; what is still running in the end is killed."""
     process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("mnemic")), "events", "follow", *arguments],
+        [program, "events", "follow", *arguments],
         env=os.environ | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -76,10 +76,10 @@ def test_consumers_are_listed_with_how_far_they_are(mnemic: Run, memory: Memory)
 @pytest.mark.usefixtures("mnemic")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_following_prints_a_line_for_each_event_until_it_is_stopped(
-    memory: Memory, number: signal.Signals
+    memory: Memory, number: signal.Signals, warm_start: WarmStart
 ) -> None:
     memory.state.set("two  words", 1)
-    with following("--from", "beginning") as process:
+    with following(warm_start.mnemic, "--from", "beginning") as process:
         first = next_line(process).split(" ", 3)
         assert (first[0], first[3]) == ("1", "state.created alice two words\n")
         memory.state.set("second", 1)
@@ -90,22 +90,25 @@ def test_following_prints_a_line_for_each_event_until_it_is_stopped(
 
 
 @pytest.mark.usefixtures("mnemic")
-def test_following_begins_behind_a_position_and_prints_json(memory: Memory) -> None:
+def test_following_begins_behind_a_position_and_prints_json(memory: Memory, warm_start: WarmStart) -> None:
     for key in ("first", "second"):
         memory.state.set(key, 1)
     memory.state.delete("first")
-    with following("--from", "1", "--type", "state.deleted", "--json") as process:
+    with following(warm_start.mnemic, "--from", "1", "--type", "state.deleted", "--json") as process:
         event = json.loads(next_line(process))
     assert (event["position"], event["type"], event["subject"]) == (3, "state.deleted", "first")
     assert event["at"].endswith("+00:00")
 
 
 @pytest.mark.usefixtures("mnemic")
-def test_a_server_is_followed_by_the_same_options(folder: Path, tenant: str, memory: Memory) -> None:
+def test_a_server_is_followed_by_the_same_options(
+    folder: Path, tenant: str, memory: Memory, warm_start: WarmStart
+) -> None:
     with running_server(folder) as server:
         memory.state.set("first", 1)
         key = server.create_key(tenant, "read").key
-        with following("--url", server.url, "--from", "beginning", MNEMIC_API_KEY=key) as process:
+        options = ["--url", server.url, "--from", "beginning"]
+        with following(warm_start.mnemic, *options, MNEMIC_API_KEY=key) as process:
             assert next_line(process).endswith("state.created alice first\n")
             memory.state.set("second", 1)
             assert next_line(process).endswith("state.created alice second\n")

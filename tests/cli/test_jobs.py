@@ -2,12 +2,12 @@
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run
+from tests.warm_start.starting import WarmStart
 
 TIMEOUT_S = 120.0
 
@@ -44,9 +44,10 @@ def test_what_cannot_be_done_is_said(mnemic: Run) -> None:
 
 
 @pytest.mark.parametrize("stopping", [signal.SIGTERM, signal.SIGINT])
-def test_a_worker_stops_cleanly_when_it_is_told_to(folder: Path, stopping: signal.Signals) -> None:
-    program = "from mnemic.cli.app import main; main()"
-    given = [sys.executable, "-c", program, "worker", "--embedder", "test", "--data-dir", str(folder)]
+def test_a_worker_stops_cleanly_when_it_is_told_to(
+    folder: Path, stopping: signal.Signals, warm_start: WarmStart
+) -> None:
+    given = [warm_start.mnemic, "worker", "--embedder", "test", "--data-dir", str(folder)]
     with subprocess.Popen(given, stderr=subprocess.PIPE, text=True) as worker:
         assert worker.stderr is not None
         assert any("is working" in line for line in worker.stderr), "it ended before it worked"

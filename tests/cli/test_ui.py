@@ -5,7 +5,6 @@ import re
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -16,8 +15,8 @@ import pytest
 from mnemic import Memory
 from mnemic.server.browser_sessions import COOKIE
 from tests.running_folder import running
+from tests.warm_start.starting import WarmStart
 
-MAIN = "from mnemic.cli.app import main; main()"
 TIMEOUT_S = 120.0
 
 
@@ -26,9 +25,9 @@ def folder(memory_dir: Path) -> Iterator[Path]:
     yield from running(memory_dir / "opened by a link")
 
 
-def start(folder: Path, *options: str) -> subprocess.Popen[str]:
+def start(program: str, folder: Path, *options: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "MNEMIC_DATA_DIR": str(folder), "MNEMIC_EMBEDDER": "test"}
-    command = [sys.executable, "-c", MAIN, "ui", "--no-open", *options]
+    command = [program, "ui", "--no-open", *options]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -42,15 +41,15 @@ def link_of(process: subprocess.Popen[str]) -> str:
     return line
 
 
-def test_it_serves_and_its_session_ends_with_it(folder: Path) -> None:
-    with start(folder, "--port", "0") as process:
+def test_it_serves_and_its_session_ends_with_it(folder: Path, warm_start: WarmStart) -> None:
+    with start(warm_start.mnemic, folder, "--port", "0") as process:
         link = link_of(process)
         with httpx.Client(timeout=TIMEOUT_S) as browser:
             assert browser.get(link).status_code == 303
             base, _, _ = link.partition("/ui/")
             assert browser.get(f"{base}/ui/keys").status_code == 200
             assert browser.get(link).status_code == 401
-            second_link = check_second_command(folder, base)
+            second_link = check_second_command(warm_start.mnemic, folder, base)
             assert browser.get(second_link).status_code == 303
             assert COOKIE in browser.cookies
         process.send_signal(signal.SIGTERM)
@@ -63,23 +62,25 @@ def test_it_serves_and_its_session_ends_with_it(folder: Path) -> None:
     assert second.expires_at is not None
 
 
-def check_second_command(folder: Path, base: str) -> str:
+def check_second_command(program: str, folder: Path, base: str) -> str:
     """A second command finds the server and ends at once; returns its link."""
-    with start(folder, "--port", base.rpartition(":")[2]) as process:
+    with start(program, folder, "--port", base.rpartition(":")[2]) as process:
         link = link_of(process)
         assert process.wait(TIMEOUT_S) == 0
     assert link.startswith(base)
     return link
 
 
-def test_no_link_is_sent_to_a_program_that_cannot_prove_that_it_serves_this_place(folder: Path) -> None:
+def test_no_link_is_sent_to_a_program_that_cannot_prove_that_it_serves_this_place(
+    folder: Path, warm_start: WarmStart
+) -> None:
     """It answers, even by what it was asked; the command neither prints nor sends a link."""
     received: list[bytes] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
         answering = Thread(target=answer_all, args=(listening, received), daemon=True)
         answering.start()
         port = str(listening.getsockname()[1])
-        with start(folder, "--port", port) as process:
+        with start(warm_start.mnemic, folder, "--port", port) as process:
             printed, _ = process.communicate(timeout=TIMEOUT_S)
             assert process.returncode == 1
     assert "ml_" not in printed

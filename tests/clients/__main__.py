@@ -11,7 +11,7 @@ from tests.clients.npm import has_npm, install
 from tests.clients.programs import PROGRAMS, Program, Workplace
 from tests.clients.recording import record
 from tests.clients.scripts import session
-from tests.proxy.upstream.server import running_upstream
+from tests.proxy.upstream.server import Upstream, running_upstream
 
 PROMPTS = 3
 STEPS = 60
@@ -34,6 +34,8 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory(prefix="mnemic-clients-") as folder:
         programs = install(options.installed or Path(folder))
+        if options.keep:
+            options.keep.mkdir(parents=True, exist_ok=True)
         return asyncio.run(_run(options, programs, options.keep or Path(folder)))
 
 
@@ -42,7 +44,8 @@ async def _run(options: argparse.Namespace, programs: Path, folder: Path) -> int
     if options.record:
         await record(chosen, programs, folder, options.record)
         return 0
-    outcomes = [await _drive(one, programs, folder, options) for one in chosen]
+    async with running_upstream(session(folder, 1, 1)) as upstream:
+        outcomes = await _drive_all(chosen, programs, folder, upstream, options)
     _print_table(outcomes)
     turns = sum(one.turns for one in outcomes)
     is_whole = len(chosen) == len(PROGRAMS) and options.prompts * options.steps >= PROMPTS * STEPS
@@ -51,17 +54,23 @@ async def _run(options: argparse.Namespace, programs: Path, folder: Path) -> int
     return 0 if is_enough and all(one.is_good for one in outcomes) else 1
 
 
-async def _drive(program: Program, programs: Path, folder: Path, options: argparse.Namespace) -> Outcome:
+async def _drive_all(
+    chosen: list[Program], programs: Path, folder: Path, upstream: Upstream, options: argparse.Namespace
+) -> list[Outcome]:
+    """One agent after the other, through one proxy."""
+    if options.direct:
+        return [await _drive(one, programs, folder, upstream, upstream.url, options) for one in chosen]
+    async with running_mnemic_proxy(folder, upstream) as url:
+        return [await _drive(one, programs, folder, upstream, url, options) for one in chosen]
+
+
+async def _drive(
+    program: Program, programs: Path, folder: Path, upstream: Upstream, url: str, options: argparse.Namespace
+) -> Outcome:
     own = folder / f"{program.name} {program.api}".replace(" ", "-")
-    own.mkdir(parents=True, exist_ok=True)
-    script = session(own / "project", options.prompts, options.steps)
-    async with running_upstream(script) as upstream:
-        if options.direct:
-            place = Workplace(own / "home", own / "project", upstream.url)
-            return await drive(program, place, programs, upstream, script=script)
-        async with running_mnemic_proxy(own, upstream) as url:
-            place = Workplace(own / "home", own / "project", url)
-            return await drive(program, place, programs, upstream, script=script)
+    place = Workplace(own / "home", own / "project", url)
+    script = session(place.project, options.prompts, options.steps)
+    return await drive(program, place, programs, upstream, script=script)
 
 
 def _print_table(outcomes: list[Outcome]) -> None:

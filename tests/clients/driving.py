@@ -15,6 +15,7 @@ from tests.clients.scripts import END, HIDDEN, write_files
 from tests.proxy.upstream.script import Script
 from tests.proxy.upstream.server import Received, Upstream
 
+MAIN = "from mnemic.cli.app import main; main()"
 PROMPT_TIMEOUT_S = 600
 STARTING_TIMEOUT_S = 120
 
@@ -47,10 +48,9 @@ async def running_mnemic_proxy(folder: Path, upstream: Upstream) -> AsyncIterato
         "MNEMIC_PROXY_ANTHROPIC_URL": upstream.url,
         "MNEMIC_PROXY_OPENAI_URL": upstream.url,
     }
-    log = (folder / "proxy.log").open("wb")
-    with log:
+    with (folder / "proxy.log").open("wb") as log:
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "mnemic", "proxy", "--port", "0", "--json"),
+            *(sys.executable, "-c", MAIN, "proxy", "--port", "0", "--json"),
             *("--data-dir", str(folder / "data"), "--embedder", "test"),
             env=variables,
             stdout=asyncio.subprocess.PIPE,
@@ -58,11 +58,12 @@ async def running_mnemic_proxy(folder: Path, upstream: Upstream) -> AsyncIterato
         )
         assert process.stdout is not None
         try:
-            line = await asyncio.wait_for(process.stdout.readline(), STARTING_TIMEOUT_S)
-            yield json.loads(line)["url"]
+            text = await asyncio.wait_for(process.stdout.readuntil(b"}"), STARTING_TIMEOUT_S)
+            yield json.loads(text)["url"]
         finally:
-            process.terminate()
-            await process.wait()
+            if process.returncode is None:
+                process.terminate()
+                await process.wait()
 
 
 async def drive(

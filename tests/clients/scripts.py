@@ -5,7 +5,7 @@ from pathlib import Path
 from tests.proxy.upstream.script import Call, Script, ScriptedPart, Step, Thinking, Use, script, step
 
 FILES = 8
-FILE_LINES = 60
+FILE_LINES = 200
 END = "End of prompt {number}."
 HIDDEN = ("recall", "retain", "memory_query", "memory_restore")
 

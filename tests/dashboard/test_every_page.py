@@ -76,11 +76,11 @@ def test_every_page_is_accessible_in_light_dark_and_on_a_phone(
             assert accessibility.violations(page) == []
         page.emulate_media(color_scheme="dark")
         with subtests.test(each.view, mode="dark"):
-            assert accessibility.violations(page, colours_only=True) == []
+            assert accessibility.violations(page, accessibility.COLOURS) == []
         page.emulate_media(color_scheme="light")
         page.set_viewport_size(PHONE)
         with subtests.test(each.view, mode="phone"):
-            assert accessibility.violations(page) == []
+            assert accessibility.violations(page, accessibility.LAYOUT) == []
             assert page.evaluate(WIDER) == []
         page.set_viewport_size(DESK)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.printed import RECORDING, wrong_outputs
+from tests.warm_start.starting import WarmStart
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
@@ -20,14 +21,18 @@ SECONDS_MAX = 300
 WITH_OUTPUTS = [ROOT / "README.md", ROOT / "docs" / "tutorial.md"]
 
 
+def new_process(code: str) -> list[str]:
+    return [sys.executable, "-W", "error", "-c", code]
+
+
 def examples(page: Path) -> str:
     return "\n".join(EXAMPLE.findall(page.read_text("utf-8")))
 
 
-def run(code: str, folder: Path, **settings: str) -> str:
+def run(command: list[str], folder: Path, **settings: str) -> str:
     """Run the examples of a page in a folder; returns what they print."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
+        command,
         env={**os.environ, **settings},
         cwd=folder,
         capture_output=True,
@@ -44,9 +49,11 @@ def run(code: str, folder: Path, **settings: str) -> str:
     [page for page in PAGES if examples(page) and page not in WITH_OUTPUTS],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_the_examples_of_a_page_run(page: Path, readers_folder: Path, tmp_path: Path) -> None:
+def test_the_examples_of_a_page_run(
+    page: Path, readers_folder: Path, tmp_path: Path, warm_start: WarmStart
+) -> None:
     run(
-        examples(page),
+        warm_start.example(examples(page)),
         tmp_path,
         MNEMIC_DATA_DIR=str(readers_folder),
         MNEMIC_TENANT=f"readers of {page.stem}",
@@ -58,7 +65,7 @@ def test_the_examples_of_a_page_run(page: Path, readers_folder: Path, tmp_path: 
 def test_the_examples_print_what_the_page_states(page: Path, readers_folder: Path, tmp_path: Path) -> None:
     code = examples(page)
     recorded = run(
-        RECORDING + code,
+        new_process(RECORDING + code),
         tmp_path,
         MNEMIC_DATA_DIR=str(readers_folder),
         MNEMIC_TENANT=f"readers of {page.stem}",
@@ -81,7 +88,7 @@ print(
 )  # te…
 print("nothing stated")
 """
-    assert wrong_outputs(code, run(RECORDING + code, tmp_path)) == [
+    assert wrong_outputs(code, run(new_process(RECORDING + code), tmp_path)) == [
         "'coffee' is stated, 'tea' is printed",
         "'' is stated, 'nothing stated' is printed",
     ]

@@ -1,5 +1,6 @@
 """The rule of active grants, against a model in a few lines: accepted, not revoked, dropped or expired."""
 
+import os
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -108,7 +109,11 @@ class Model:
 
 
 @given(steps=STEPS)
-@settings(max_examples=40, suppress_health_check=list(HealthCheck), print_blob=True)
+@settings(
+    max_examples=60 if "SLOW_TESTS" in os.environ else 15,
+    suppress_health_check=list(HealthCheck),
+    print_blob=True,
+)
 async def test_exactly_the_active_grants_let_their_readers_read(
     database: Database, admin: AppConnection, steps: list[tuple[str, Any]]
 ) -> None:

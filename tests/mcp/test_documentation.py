@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,12 @@ from mnemic.mcp import http, reference_graph, reference_tools, resources, size_l
 from mnemic.mcp.chatgpt_tools import CHATGPT_TOOLS, RESULTS_MAX
 from mnemic.mcp.tool import MemoryTool
 from tests.running_folder import running
+from tests.warm_start.starting import WarmStart
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 REFERENCE = (DOCS / "reference" / "mcp.md").read_text("utf-8")
 HOW_TO = (DOCS / "how-to" / "mcp.md").read_text("utf-8")
 ROW = re.compile(r"^\| `([a-z_]+)` \|(.*?)\|(.*?)\|", re.MULTILINE)
-MNEMIC = str(Path(sys.executable).with_name("mnemic"))
 SECONDS_MAX = 300
 
 
@@ -73,10 +72,12 @@ def folder(memory_dir: Path) -> Iterator[Path]:
     [entry for entry in configurations() if "command" in entry],
     ids=lambda entry: entry["command"],
 )
-async def test_a_configuration_of_the_page_starts_a_server(configured: dict[str, Any], folder: Path) -> None:
+async def test_a_configuration_of_the_page_starts_a_server(
+    configured: dict[str, Any], folder: Path, warm_start: WarmStart
+) -> None:
     env = {**configured.get("env", {}), "MNEMIC_DATA_DIR": str(folder), "MNEMIC_EMBEDDER": "test"}
     assert Path(configured["command"]).name == "mnemic"
-    started = StdioServerParameters(command=MNEMIC, args=configured["args"], env=env)
+    started = StdioServerParameters(command=warm_start.mnemic, args=configured["args"], env=env)
     async with Client(started, read_timeout_seconds=SECONDS_MAX) as client:
         assert len((await client.list_tools()).tools) == len(tools.OWN_TOOLS)
 

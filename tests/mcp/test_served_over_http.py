@@ -18,6 +18,7 @@ from tests.mcp.test_http import BODY, HEADERS
 from tests.mcp.test_permissions import EXAMPLES
 from tests.mcp.test_stdio import process
 from tests.server.running import TLS, RunningServer, running_server
+from tests.warm_start.starting import WarmStart
 
 BERLIN = "Alice moved to Berlin."
 
@@ -87,10 +88,12 @@ def test_a_revoked_key_is_refused_at_once(server: RunningServer, tenant: str) ->
     assert post(server, "mn_" + "x" * 43).status_code == 401
 
 
-async def test_the_command_connects_to_a_server_by_its_url(server: RunningServer, tenant: str) -> None:
+async def test_the_command_connects_to_a_server_by_its_url(
+    server: RunningServer, tenant: str, warm_start: WarmStart
+) -> None:
     key = server.create_key(tenant, "write", owner="alice").key
     options = ["--owner", "alice", "--url", server.url, "--compat", "reference", "--compat", "chatgpt"]
-    async with process(*options, env={"MNEMIC_API_KEY": key}) as client:
+    async with process(warm_start.mnemic, *options, env={"MNEMIC_API_KEY": key}) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == list(EXAMPLES)
         stored = await called(client, "retain", content=BERLIN)

@@ -19,6 +19,7 @@ from tests.mcp.conftest import called, refused
 from tests.mcp.test_permissions import EXAMPLES
 from tests.process_output import complaints
 from tests.running_folder import running
+from tests.warm_start.starting import WarmStart
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
 SECONDS_MAX = 300
@@ -45,14 +46,15 @@ def place(folder: Path) -> list[str]:
 
 
 @asynccontextmanager
-async def process(*options: str, env: dict[str, str] | None = None) -> AsyncIterator[Client]:
-    started = StdioServerParameters(command=MNEMIC, args=["mcp", *options], env=env)
+async def process(program: str, *options: str, env: dict[str, str] | None = None) -> AsyncIterator[Client]:
+    started = StdioServerParameters(command=program, args=["mcp", *options], env=env)
     async with Client(started, read_timeout_seconds=SECONDS_MAX) as client:
         yield client
 
 
 async def test_every_tool_and_resource_is_there(place: list[str]) -> None:
-    async with process("--owner", "alice", "--compat", "reference", "--compat", "chatgpt", *place) as client:
+    options = ["--owner", "alice", "--compat", "reference", "--compat", "chatgpt", *place]
+    async with process(MNEMIC, *options) as client:
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == list(EXAMPLES)
         stored = await called(client, "retain", content="Alice moved to Berlin.")
@@ -65,33 +67,33 @@ async def test_every_tool_and_resource_is_there(place: list[str]) -> None:
         assert len((await client.list_resource_templates()).resource_templates) == 3
 
 
-async def test_a_memory_survives_the_process(folder: Path, place: list[str]) -> None:
-    async with process("--owner", "alice", *place) as client:
+async def test_a_memory_survives_the_process(folder: Path, place: list[str], warm_start: WarmStart) -> None:
+    async with process(warm_start.mnemic, "--owner", "alice", *place) as client:
         stored = await called(client, "retain", content="Alice moved to Berlin.")
     with Memory(data_dir=folder, tenant=place[3], owner="alice", embedder="test") as memory:
         assert [record.process for record in memory.memories.list()] == ["mcp"]
-    async with process(*place, env={"MNEMIC_OWNER": "alice"}) as client:
+    async with process(warm_start.mnemic, *place, env={"MNEMIC_OWNER": "alice"}) as client:
         found = await called(client, "recall", query="Where did Alice move?")
-    async with process("--owner", "bob", *place) as client:
+    async with process(warm_start.mnemic, "--owner", "bob", *place) as client:
         other = await called(client, "recall", query="Where did Alice move?")
     assert [hit["memory_id"] for hit in found["memories"]] == [stored["memory_id"]]
     assert other["refused"]
 
 
-async def test_the_owner_is_fixed_unless_any_is_allowed(place: list[str]) -> None:
-    async with process("--owner", "alice", *place) as client:
+async def test_the_owner_is_fixed_unless_any_is_allowed(place: list[str], warm_start: WarmStart) -> None:
+    async with process(warm_start.mnemic, "--owner", "alice", *place) as client:
         assert "bound to one owner" in await refused(client, "retain", content="x", owner="bob")
-    async with process("--any-owner", *place) as client:
+    async with process(warm_start.mnemic, "--any-owner", *place) as client:
         await called(client, "retain", content="Bob moved to Bern.", owner="bob")
         assert not (await called(client, "recall", query="Where did Bob move?", owner="bob"))["refused"]
 
 
 def run(
-    *options: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
+    program: str, *options: str, stdin: bytes = b"", env: Mapping[str, str] | None = None
 ) -> "subprocess.CompletedProcess[bytes]":
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("MNEMIC_")}
     return subprocess.run(
-        [MNEMIC, "mcp", *options],
+        [program, "mcp", *options],
         input=stdin,
         capture_output=True,
         env={**inherited, **(env or {})},
@@ -101,13 +103,15 @@ def run(
 
 
 def test_it_ends_cleanly_when_the_client_closes_its_input(place: list[str]) -> None:
-    ended = run("--owner", "alice", *place)
+    ended = run(MNEMIC, "--owner", "alice", *place)
     assert (ended.returncode, ended.stdout, complaints(ended.stderr)) == (0, b"", "")
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_while_it_waits_for_input(place: list[str], sent: signal.Signals) -> None:
-    command = [MNEMIC, "mcp", "--owner", "alice", *place]
+def test_a_signal_ends_it_while_it_waits_for_input(
+    place: list[str], sent: signal.Signals, warm_start: WarmStart
+) -> None:
+    command = [warm_start.mnemic, "mcp", "--owner", "alice", *place]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
         assert started.stdin is not None
         assert started.stdout is not None
@@ -118,8 +122,8 @@ def test_a_signal_ends_it_while_it_waits_for_input(place: list[str], sent: signa
         assert started.wait(SECONDS_MAX) == -sent
 
 
-def test_it_ends_quietly_when_the_client_exits_early(place: list[str]) -> None:
-    command = [MNEMIC, "mcp", "--owner", "alice", *place]
+def test_it_ends_quietly_when_the_client_exits_early(place: list[str], warm_start: WarmStart) -> None:
+    command = [warm_start.mnemic, "mcp", "--owner", "alice", *place]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.stdout is not None
@@ -128,8 +132,8 @@ def test_it_ends_quietly_when_the_client_exits_early(place: list[str]) -> None:
     assert (started.returncode, complaints(said)) == (0, "")
 
 
-def test_standard_output_carries_nothing_but_the_protocol(place: list[str]) -> None:
-    ended = run("--owner", "alice", *place, stdin=HANDSHAKE + b"no JSON\n")
+def test_standard_output_carries_nothing_but_the_protocol(place: list[str], warm_start: WarmStart) -> None:
+    ended = run(warm_start.mnemic, "--owner", "alice", *place, stdin=HANDSHAKE + b"no JSON\n")
     messages = [json.loads(line) for line in ended.stdout.splitlines()]
     assert ended.returncode == 0
     assert messages[0]["result"]["serverInfo"]["name"] == "mnemic"
@@ -165,8 +169,8 @@ def test_invalid_options_are_refused(
     assert complaint in " ".join(printed.err.split())
 
 
-def test_an_unreachable_memory_is_reported_on_standard_error() -> None:
-    ended = run("--owner", "alice", "--url", "postgresql://127.0.0.1:1/none")
+def test_an_unreachable_memory_is_reported_on_standard_error(warm_start: WarmStart) -> None:
+    ended = run(warm_start.mnemic, "--owner", "alice", "--url", "postgresql://127.0.0.1:1/none")
     assert (ended.returncode, ended.stdout) == (1, b"")
     assert ended.stderr.startswith(b"Error:")
     assert b"Traceback" not in ended.stderr

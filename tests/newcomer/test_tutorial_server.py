@@ -18,6 +18,7 @@ import pytest
 
 from mnemic.db.embedded import stop
 from tests.waiting import wait_until
+from tests.warm_start.starting import WarmStart
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tutorial-server.md"
 PORT = "8420"
@@ -69,11 +70,12 @@ def port() -> str:
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
+def environment(tmp_path: Path, warm_start: WarmStart) -> Iterator[dict[str, str]]:
     """A new home, and `mnemic` and `python` of the environment that the tests run in."""
     home = tmp_path / "home"
     home.mkdir()
-    yield {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LANG": "C.UTF-8"}
+    folders = [Path(warm_start.mnemic).parent, Path(sys.executable).parent, "/usr/bin", "/bin"]
+    yield {"HOME": str(home), "PATH": ":".join(map(str, folders)), "LANG": "C.UTF-8"}
     stop(home / ".local" / "share" / "mnemic")
 
 
@@ -94,7 +96,7 @@ def run_in_shell(lines: list[str], folder: Path, environment: dict[str, str]) ->
 
 
 def test_the_tutorial_runs_from_an_empty_folder(
-    tmp_path: Path, port: str, environment: dict[str, str]
+    tmp_path: Path, port: str, environment: dict[str, str], warm_start: WarmStart
 ) -> None:
     folder = tmp_path / "empty"
     folder.mkdir()
@@ -107,7 +109,11 @@ def test_the_tutorial_runs_from_an_empty_folder(
     with (
         served.open("w") as output,
         subprocess.Popen(
-            [*serve.line.split(), "--port", port], cwd=folder, env=environment, stdout=output, stderr=output
+            [warm_start.mnemic, "serve", "--port", port],
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=output,
         ) as server,
     ):
         try:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from mnemic.context.step import SavedWindow
+from mnemic.context.store import save_step
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.proxy import exchanges
@@ -15,6 +17,7 @@ from mnemic.proxy.exchanges import (
 from mnemic.proxy.hidden_tools import HIDDEN_TOOLS
 from mnemic.proxy.protocol import Exchange, HiddenTool, ThinkingCut
 from mnemic.types.scope import Scope
+from tests.opened import opened
 
 ALICE = Scope("alice", "_global", "test")
 BOB = Scope("bob", "_global", "test")
@@ -97,3 +100,30 @@ async def test_oldest_exchanges_go_above_the_limit(
     other = await load_transcript(tenant_database, ALICE, "t")
     assert other is not None
     assert list(other.exchanges) == ["other"]
+
+
+async def test_deleted_session_takes_its_transcript_along(tenant_database: TenantDatabase) -> None:
+    for session in ("s", "t"):
+        await begin_transcript(tenant_database, ALICE, session, opening=None, tools=HIDDEN_TOOLS)
+        await store_exchange(tenant_database, ALICE, session, Exchange("k", [ITEM]))
+        await save_step(tenant_database, ALICE, session, None, SavedWindow(calls=1), {})
+    async with tenant_database.transaction() as transaction:
+        await transaction.execute("context_sessions.delete", {"owner": "alice", "session": "s"})
+    assert await load_transcript(tenant_database, ALICE, "s") is None
+    assert await load_transcript(tenant_database, ALICE, "t") is not None
+
+
+async def test_erased_owner_leaves_no_transcript(database: Database, tenant_a: Tenant) -> None:
+    tenant_database = TenantDatabase(database, tenant_a)
+    for scope in (ALICE, BOB):
+        await begin_transcript(
+            tenant_database, scope, "s", opening=AWKWARD, tools=(), cut=ThinkingCut("", "calls:a")
+        )
+        await store_exchange(tenant_database, scope, "s", Exchange("k", [ITEM]))
+    async with opened(database, tenant_a) as memory:
+        await memory.admin.erase("alice")
+    assert await load_transcript(tenant_database, ALICE, "s") is None
+    kept = await load_transcript(tenant_database, BOB, "s")
+    assert kept is not None
+    assert kept.exchanges
+    assert kept.cuts

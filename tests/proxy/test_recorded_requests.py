@@ -4,11 +4,11 @@ import copy
 from itertools import pairwise
 
 import pytest
-from mnemic.proxy.apis import APIS
-from mnemic.proxy.sessions import identify
 
 from mnemic.context.entry import Entry
+from mnemic.proxy.apis import APIS
 from mnemic.proxy.protocol import Changes, Conversation, HiddenTool, Unsure
+from mnemic.proxy.sessions import identify
 from tests.proxy.recorded import Recorded, recorded_requests
 from tests.proxy.upstream.anthropic_api import AnthropicApi
 from tests.proxy.upstream.api import Api, Reading

@@ -1,5 +1,6 @@
 """History and revert against a plain model in Python, for any sequence of changes."""
 
+import os
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -109,7 +110,7 @@ def seen(record: MemoryRecord) -> State:
 
 @given(steps=STEPS)
 @settings(
-    max_examples=30,
+    max_examples=60 if "SLOW_TESTS" in os.environ else 15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     print_blob=True,

@@ -19,7 +19,9 @@ import pytest
 from mnemic import Memory
 from mnemic.config import Settings
 from tests.running_folder import running
+from tests.server.running import TLS
 from tests.waiting import wait_until
+from tests.warm_start.starting import WarmStart
 
 MAIN = "from mnemic.cli.app import main; main()"
 START_TIMEOUT_S = 120.0
@@ -33,9 +35,9 @@ Start = Callable[..., "Process"]
 class Process:
     """`mnemic serve`, running."""
 
-    def __init__(self, folder: Path, log: Path, *options: str) -> None:
+    def __init__(self, program: list[str], folder: Path, log: Path, *options: str) -> None:
         environment = {**os.environ, "MNEMIC_DATA_DIR": str(folder), "MNEMIC_EMBEDDER": "test"}
-        command = [sys.executable, "-c", MAIN, "serve", "--port", "0", "--json", *options]
+        command = [*program, "serve", "--port", "0", "--json", *options]
         self._log = log
         with log.open("w") as stderr:
             self.process = subprocess.Popen(
@@ -69,12 +71,13 @@ def folder(memory_dir: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def start(folder: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts servers, and ends those that still run."""
+def start(folder: Path, tmp_path: Path, warm_start: WarmStart) -> Iterator[Start]:
+    """Starts servers, and ends those that still run; with `new_interpreter` not as forks."""
     started: list[Process] = []
 
-    def start(*options: str) -> Process:
-        process = Process(folder, tmp_path / f"log {len(started)}", *options)
+    def start(*options: str, new_interpreter: bool = False) -> Process:
+        program = [sys.executable, "-c", MAIN] if new_interpreter else [warm_start.mnemic]
+        process = Process(program, folder, tmp_path / f"log {len(started)}", *options)
         started.append(process)
         return process
 
@@ -97,7 +100,7 @@ def key_for(folder: Path, tenant: str, **options: Any) -> str:
 
 
 def client_of(url: str, key: str) -> httpx.Client:
-    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60)
+    return httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=60, verify=TLS)
 
 
 def test_without_any_key_it_refuses_to_listen_beyond_loopback(start: Start) -> None:
@@ -192,7 +195,7 @@ def test_mcp_needs_a_key(start: Start, folder: Path, tenant: str) -> None:
 
 
 def test_every_write_that_was_acknowledged_survives_a_kill(start: Start, folder: Path, tenant: str) -> None:
-    process = start()
+    process = start(new_interpreter=True)
     url, key = process.url(), key_for(folder, tenant, owner="alice")
     acknowledged: list[str] = []
 

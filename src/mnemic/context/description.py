@@ -55,7 +55,7 @@ def describe(source: Source, *, tags: tuple[str, ...] = (), is_recalled: bool = 
     line = make_level(source, 3).text
     return Described(
         # Never empty, which would mean that it was not described yet.
-        line=line.strip() and line or source.key or source.type,
+        line=(line.strip() and line) or source.key or source.type,
         names=key_names(source.text, NAMES_MAX),
         tags=tags,
         is_recalled=is_recalled or is_recalling(source.tool),

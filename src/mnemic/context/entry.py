@@ -21,10 +21,10 @@ class Entry:
     """Name of the tool of a call or a result."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the call; of a result, those of its call."""
+    is_error: bool = False
+    is_pageable: bool = False
+    """Whether its text may be replaced: a result of nothing but text."""
     type: ObjectType | None = None
     """Kind of its content, if the caller knows it; else it follows from tool, arguments and text."""
     source_key: str = ""
     """What the tool was asked for, if the caller knows it; else it follows from tool and arguments."""
-    is_error: bool = False
-    is_pageable: bool = False
-    """Whether its text may be replaced: a result of nothing but text."""

@@ -1,9 +1,17 @@
 """One entry of a prompt as the window keeps it."""
 
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from mnemic.context.entry import Entry
 from mnemic.context.levels.level import FULL, Level, ObjectType, Source
+
+HANDLE_HEX = 6
+
+
+def handle_of(key: str) -> str:
+    """A short name by which the model asks for an object."""
+    return "m" + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:HANDLE_HEX]
 
 
 @dataclass(slots=True)
@@ -48,4 +56,6 @@ class Piece:
             tool=self.entry.tool,
             key=self.source_key,
             is_error=self.entry.is_error,
+            handle=handle_of(self.key),
+            follows_call=True,
         )

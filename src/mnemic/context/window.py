@@ -16,7 +16,7 @@ from mnemic.context.levels.kinds import kind_of, source_key
 from mnemic.context.levels.level import FULL, Level, LevelText, Source
 from mnemic.context.levels.shortening import make_level
 from mnemic.context.names import listed_names, names_of
-from mnemic.context.piece import Piece
+from mnemic.context.piece import Piece, handle_of
 from mnemic.context.policy.admission import admit
 from mnemic.context.policy.costs import Change, Start, best_start, prices_of
 from mnemic.context.policy.epochs import (
@@ -29,7 +29,7 @@ from mnemic.context.policy.epochs import (
 )
 from mnemic.context.policy.faults import PASSAGE_TOKENS_MAX, restored_by
 from mnemic.context.policy.settings import PagingSettings
-from mnemic.context.policy.supersession import file_path, is_editing, supersedes
+from mnemic.context.policy.supersession import file_name, file_path, is_editing, shows_all, supersedes
 from mnemic.context.policy.thrashing import is_thrashing, protected_calls
 from mnemic.context.policy.zones import Pressure, pressure_of
 from mnemic.context.step import (
@@ -52,6 +52,9 @@ _CALIBRATION_WEIGHT = 0.3
 _TOKENS_PER_CHAR = (0.1, 1.0)
 """Bounds of the calibration: reports outside of them are not believed."""
 _FAULT_CALLS_MAX = 100
+STUB_CHARS = 100
+LEVEL_SHARES: dict[Level, float] = {1: 0.3, 2: 0.15, 3: 0.08, 4: 0.0}
+"""Expected share of the full text that is left at a level, names included."""
 
 
 class Window:
@@ -70,10 +73,13 @@ class Window:
         self._prices = prices_of(self.settings)
         self._pieces: list[Piece] = []
         self._by_key: dict[str, Piece] = {}
+        self._handles: dict[str, str] = {}
         self._saved = {each.key: each for each in saved.objects}
         self._related = list(saved.related)
         self._shown_names: Counter[str] = Counter()
-        self._holders: dict[str, set[str]] = {}
+        self._by_source: dict[str, list[Piece]] = {}
+        self._by_path: dict[str, list[Piece]] = {}
+        self._file_names: dict[str, set[str]] = {}
         self._edited = dict(saved.edited)
         self._fault_calls = list(saved.fault_calls)
         self._appended_tokens = saved.appended_tokens
@@ -131,6 +137,7 @@ class Window:
         The caller appends what `restored` names (or, for a micro-fault, a passage) at the end of the prompt.
         """
         piece = self._piece(key)
+        key = piece.key
         restored = (
             (key,)
             if kind == "edit"
@@ -208,7 +215,7 @@ class Window:
         )
 
     def _piece(self, key: str) -> Piece:
-        piece = self._by_key.get(key)
+        piece = self._by_key.get(self._handles.get(key, key))
         if piece is None:
             raise NotFoundError(
                 f"No object {key!r} in this window. Use the key of an entry of the last request."
@@ -235,8 +242,10 @@ class Window:
             self._shown_names.subtract(set(names_of(piece.shown)))
             self._chars -= len(piece.shown)
             self._full_chars -= len(piece.entry.text)
-            for name in piece.names:
-                self._holders.get(name, set()).discard(piece.key)
+            if piece.is_object:
+                self._by_source[piece.source_key].remove(piece)
+            if piece.path:
+                self._by_path[piece.path].remove(piece)
             del self._by_key[piece.key]
         del self._pieces[position:]
 
@@ -251,6 +260,8 @@ class Window:
             admission = self._add_object(piece)
         self._pieces.append(piece)
         self._by_key[entry.key] = piece
+        if is_object:
+            self._handles[handle_of(entry.key)] = entry.key
         self._chars += len(piece.shown)
         self._full_chars += len(entry.text)
         shown = piece.names if piece.sent_text is None and is_object else names_of(piece.shown)
@@ -258,18 +269,15 @@ class Window:
         return admission
 
     def _notice_use(self, entry: Entry) -> None:
-        """Objects are used when the assistant writes a name that few of them hold, or edits their file."""
-        for name in names_of(entry.text) if self.settings.use_names else ():
-            holders = self._holders.get(name)
-            if holders and len(holders) <= _COMMON_HOLDERS:
-                for key in holders:
-                    self._by_key[key].last_use = self._calls
+        """A file is used when the assistant writes its name, or edits it."""
+        used = {path for name, paths in self._file_names.items() if name in entry.text for path in paths}
         if entry.role == "call" and is_editing(entry.tool):
             path = file_path(entry.tool, entry.arguments)
             self._edited[path] = self._calls
-            for piece in self._pieces:
-                if piece.is_object and piece.path == path:
-                    piece.last_use = self._calls
+            used.add(path)
+        for path in used:
+            for piece in self._by_path.get(path, ()):
+                piece.last_use = self._calls
 
     def _add_object(self, piece: Piece) -> Admission | None:
         entry = piece.entry
@@ -277,8 +285,10 @@ class Window:
         piece.source_key = entry.source_key or source_key(entry.tool, entry.arguments)
         piece.path = file_path(entry.tool, entry.arguments)
         piece.names = names_of(entry.text)
-        for name in piece.names:
-            self._holders.setdefault(name, set()).add(piece.key)
+        self._by_source.setdefault(piece.source_key, []).append(piece)
+        if piece.path:
+            self._by_path.setdefault(piece.path, []).append(piece)
+            self._file_names.setdefault(file_name(piece.path), set()).add(piece.path)
         saved = self._saved.pop(piece.key, None)
         if saved and saved.content_hash == _hash(entry.text):
             _take(piece, saved)
@@ -298,15 +308,26 @@ class Window:
 
     def _supersede(self, piece: Piece) -> None:
         """Find the copies that the object supersedes, or the one that already shows its text."""
-        for older in self._pieces:
-            if not older.is_object or older.superseded_by:
-                continue
-            if older.level == FULL and older.entry.text == piece.entry.text:
-                piece.repeats, older.last_use = older.key, self._calls
-                return
+        copies = (
+            self._by_path.get(piece.path, ()) if piece.path else self._by_source.get(piece.source_key, ())
+        )
+        current = [each for each in copies if each is not piece and not each.superseded_by]
+        piece.repeats = self._shown_by(piece, [each for each in current if each.level == FULL])
+        if piece.repeats:
+            self._by_key[piece.repeats].last_use = self._calls
+            return
+        for older in current:
             if supersedes(piece, older):
                 older.superseded_by = piece.key
                 self._related.append((piece.key, older.key, "supersedes"))
+
+    def _shown_by(self, piece: Piece, copies: Sequence[Piece]) -> str | None:
+        """The newest full copy, if the copies together already show what the object holds."""
+        if not copies or piece.entry.is_error:
+            return None
+        if piece.path and not is_editing(piece.entry.tool):
+            return copies[-1].key if shows_all(copies, piece) else None
+        return next((each.key for each in copies if each.entry.text == piece.entry.text), None)
 
     def _set_level(self, piece: Piece, level: Level) -> None:
         """Choose what is sent for an object. The caller keeps the counts of the window."""
@@ -314,9 +335,11 @@ class Window:
             piece.level, piece.sent_text = FULL, None
             return
         text = self._level_text(piece, level)
+        if piece.repeats:
+            text = f"{text}\nalready shown above, unchanged: {handle_of(piece.repeats)}"
         names = self._hidden_names(piece, text)
         if names:
-            text = f"{text}\nnames only here: {names}"
+            text = f"{text}\nnames: {names}"
         if len(text) + SHORTENED_MIN_CHARS <= len(piece.shown):
             piece.level, piece.sent_text = level, text
 
@@ -340,20 +363,23 @@ class Window:
             at_user_turn=at_user_turn,
             is_thrashing=is_thrashing(self._fault_calls, self._calls, self.settings),
             protected_calls=protected_calls(self._fault_calls, self._calls, self.settings),
+            tokens_per_char=self._tokens_per_char,
             edited=self._edited,
         )
 
     def _begin_epoch(
         self, moment: Moment, cached: int, loss: Loss | None
     ) -> tuple[Epoch | None, tuple[Transition, ...]]:
-        if not may_begin(moment, self.tokens > self.settings.warm_share * 200_000):
+        if not may_begin(moment):
             return None, ()
         targets = targets_of(self._pieces, lambda piece: target_of(piece, moment, self.settings))
         start = self._start(targets, cached)
-        if not self._pays(start, moment):
+        returns = moment.is_cold and any(target.level == FULL for target in targets.values())
+        if not returns and not self._pays(start, moment):
             return None, ()
         before = self.tokens
-        chosen = {position: target for position, target in targets.items() if position >= start.position}
+        first = 0 if moment.is_cold else start.position
+        chosen = {position: target for position, target in targets.items() if position >= first}
         transitions = tuple(each for each in map(self._change, chosen, chosen.values()) if each)
         self._epoch += 1
         self._saved_usd += (
@@ -381,7 +407,9 @@ class Window:
         )
 
     def _length(self, piece: Piece, level: Level) -> int:
-        return len(piece.entry.text) if level == FULL else len(self._level_text(piece, level))
+        """Expected length at a level. Levels are made only for objects that really change."""
+        chars = len(piece.entry.text)
+        return chars if level == FULL else round(min(chars, STUB_CHARS + LEVEL_SHARES[level] * chars))
 
     def _pays(self, start: Start, moment: Moment) -> bool:
         if moment.zone == "emergency":
@@ -425,10 +453,6 @@ class Window:
             superseded_by=piece.superseded_by,
             faults=piece.faults,
         )
-
-
-_COMMON_HOLDERS = 6
-"""A name that more objects hold is a common word of the project, and says nothing about any of them."""
 
 
 def _hash(text: str) -> bytes:

@@ -1,8 +1,10 @@
 """What a turn does beside relaying: it answers hidden calls, stores exchanges, and is recorded at its end."""
 
+import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mnemic.context.step import Fault
 from mnemic.errors import ConflictError, MnemicError
@@ -36,7 +38,8 @@ class Prepared:
     memory: AsyncMemory
     conversation: Conversation
     decision: Decision | None
-    """None for a compaction: the pager decides nothing new."""
+    """None if the pager decides nothing: for a compaction, or if the provider holds the conversation."""
+    is_recorded: bool
 
     @property
     def hidden(self) -> frozenset[str]:
@@ -65,7 +68,7 @@ class ActiveTurn:
     async def store(self, exchange: Exchange) -> None:
         """Store an exchange before the client sees the end of its turn.
 
-        If the database is down, the exchange stays in memory: the session goes on while this process lives.
+        If the database is down, it stays in memory: the session goes on while this process lives.
         """
         session = self.prepared.session
         session.add(exchange)
@@ -81,25 +84,32 @@ class ActiveTurn:
         """Save the window and record the turn; the client does not wait for it."""
         session = self.prepared.session
         async with session.lock:
-            try:
-                async with self.database.calling():
-                    await self._store_again(session)
-                    await self._save(session, outcome)
-                    await self._record(session, outcome)
-            except ConflictError:
-                # Another process has saved the session: the next request loads it.
-                self.counts.failed["session changed by another process"] += 1
+            is_saved = await self._attempt(self._save(session, outcome), "window not saved")
+            if not is_saved:
+                # The next request loads what is stored.
                 session.forget()
-            except (DatabaseDownError, MnemicError) as error:
-                self.counts.failed["turn not recorded"] += 1
-                logger.error("a turn could not be recorded (%s)", type(error).__name__)
-                session.forget()
-            except Exception:
-                self.counts.failed["turn not recorded"] += 1
-                logger.exception("a turn could not be recorded")
-                session.forget()
-            else:
+        async with session.recording_lock:
+            if await self._attempt(self._record(session, outcome), "turn not recorded"):
                 self.counts.turn_count += 1
+            else:
+                session.recorded = None
+
+    async def _attempt(self, work: Coroutine[Any, Any, None], failure: str) -> bool:
+        """Do work after a turn; whether it succeeded. An error is counted and logged."""
+        try:
+            await work
+        except ConflictError:
+            # Another process has saved the session.
+            self.counts.failed["session changed by another process"] += 1
+        except (DatabaseDownError, MnemicError) as error:
+            self.counts.failed[failure] += 1
+            logger.error("after a turn: %s (%s)", failure, type(error).__name__)
+        except Exception:
+            self.counts.failed[failure] += 1
+            logger.exception("after a turn: %s", failure)
+        else:
+            return True
+        return False
 
     async def _answer(self, session: OpenSession, call: HiddenCall) -> str:
         if session.window is None:
@@ -125,21 +135,28 @@ class ActiveTurn:
             del session.unsaved[key]
 
     async def _save(self, session: OpenSession, outcome: Outcome) -> None:
+        """Save the window; nothing to do if the provider holds the conversation."""
         decision, first = self.prepared.decision, outcome.rounds[0]
-        if session.window is None or decision is None:
-            return
-        session.window.calibrate(decision.step.tokens, first.prompt_tokens)
         self.counts.prompt_tokens += sum(each.prompt_tokens for each in outcome.rounds)
         self.counts.cached_tokens += sum(each.cached_tokens for each in outcome.rounds)
-        step = None if decision.must_be_committed else decision.step
-        await paging.save(
-            session, self.prepared.caller, self.prepared.conversation, step, faults=tuple(self.faults)
-        )
+        async with self.database.calling():
+            await self._store_again(session)
+            if session.window is None or decision is None:
+                return
+            session.window.calibrate(decision.step.tokens, first.prompt_tokens)
+            step = None if decision.must_be_committed else decision.step
+            faults = tuple(self.faults)
+            await paging.save(session, self.prepared.caller, self.prepared.conversation, step, faults=faults)
 
     async def _record(self, session: OpenSession, outcome: Outcome) -> None:
         name, caller = session.name, self.prepared.caller
         if session.recorded is None:
             session.recorded = await recorded_ids(caller, name.owner, name.session)
-        new = recording_of(name.session, self.prepared.conversation.entries, outcome.said, session.recorded)
+        conversation = self.prepared.conversation
+        # A request that holds only what is new cannot count how often a text occurred before.
+        part = f"{name.session}\0{conversation.previous_id}" if conversation.previous_id else name.session
+        new = await asyncio.to_thread(
+            recording_of, part, conversation.entries, outcome.said, frozenset(session.recorded)
+        )
         await record(caller, name.owner, name.session, new)
         session.recorded |= new.ids

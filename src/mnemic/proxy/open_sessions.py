@@ -32,10 +32,15 @@ class SessionName:
 
 @dataclass(eq=False)
 class OpenSession:
-    """The state of a session. `lock` is held while a request decides, and while a turn is recorded."""
+    """The state of a session.
+
+    `lock` is held while a request decides and while the window is saved; `recording_lock` while a turn is
+    recorded, which may wait for an embedding model. The next request does not wait for that.
+    """
 
     name: SessionName
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    recording_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     window: Window | None = None
     """None: not loaded."""
     saved: SavedWindow | None = None
@@ -79,7 +84,7 @@ class OpenSession:
 
     def forget(self) -> None:
         """Load the state again with the next request."""
-        self.window, self.saved, self.recorded = None, None, None
+        self.window, self.saved = None, None
 
 
 class OpenSessions:
@@ -122,6 +127,7 @@ class OpenSessions:
         for name, session in list(self._sessions.items()):
             if len(self._sessions) <= self._count_max and self._size_bytes <= self._bytes_max:
                 return
-            if session is not kept and not session.lock.locked() and not session.unsaved:
+            is_used = session.lock.locked() or session.recording_lock.locked() or bool(session.unsaved)
+            if session is not kept and not is_used:
                 del self._sessions[name]
                 self._size_bytes -= session.size_bytes

@@ -13,7 +13,6 @@ from mnemic.proxy.protocol import Conversation
 from mnemic.proxy.recording import spoken_words
 from mnemic.sdk.memory import AsyncMemory
 
-OPENING_MAX_TOKENS = 600
 OPENING_TIMEOUT_S = 1.0
 QUERY_MAX_CHARACTERS = 1_000
 HEADING = "Memories of earlier sessions that may help:"
@@ -23,19 +22,22 @@ logger = logging.getLogger("mnemic.proxy")
 
 def is_unanswered(conversation: Conversation) -> bool:
     """Whether this is the first request of a conversation."""
-    return all(entry.role not in ("assistant", "call") for entry in conversation.entries)
+    entries = conversation.entries
+    return not conversation.previous_id and all(entry.role not in ("assistant", "call") for entry in entries)
 
 
-async def recall_opening(memory: AsyncMemory, session: OpenSession, conversation: Conversation) -> str | None:
+async def recall_opening(
+    memory: AsyncMemory, session: OpenSession, conversation: Conversation, *, max_tokens: int
+) -> str | None:
     """Recalled memories as text, and their ids added to the session; None if nothing fits, or in time."""
     query = _first_words(conversation)
-    if not query:
+    if not query or not max_tokens or not is_unanswered(conversation):
         return None
     try:
         async with asyncio.timeout(OPENING_TIMEOUT_S):
             recalled = await memory.recall(
                 query,
-                max_tokens=OPENING_MAX_TOKENS,
+                max_tokens=max_tokens,
                 strict=True,
                 current_conversation=session.name.session,
             )

@@ -8,7 +8,7 @@ return was recalled, and must not become a memory again.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -68,7 +68,7 @@ class Recording:
         return frozenset(turn.external_id for turn in self.turns) | {call.call_id for call in self.calls}
 
 
-def recording_of(session: str, entries: Sequence[Entry], said: str, known: set[str]) -> Recording:
+def recording_of(session: str, entries: Sequence[Entry], said: str, known: Set[str]) -> Recording:
     """What is new in a request and in the text of the response. `known` are identities recorded before."""
     turns = _turns(session, entries, said)
     return Recording(

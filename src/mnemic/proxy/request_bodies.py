@@ -7,7 +7,6 @@ judge, and the proxy is `Unsure`.
 
 import asyncio
 import json
-import re
 import zlib
 from typing import Any
 
@@ -21,8 +20,9 @@ BODY_PAUSE_S = 30.0
 """How long a client may pause while it sends a body."""
 GZIP_OR_ZLIB = 47
 """zlib: find out which of the two it is."""
-LONG_INTEGER = re.compile(rb"[:,\[\s]-?[0-9]{19}")
-"""The start of an integer that may be beyond 64 bits. Digits in a string may match: that only costs time."""
+DIGITS_AS_ZEROS = bytes(0x30 if 0x30 <= byte <= 0x39 else 0x20 for byte in range(256))
+LONG_INTEGER = b"0" * 19
+"""An integer of fewer digits has 64 bits. Digits in a string count, too: that only costs time."""
 
 
 class ClientGoneError(Exception):
@@ -64,7 +64,9 @@ def parse(raw: bytes, encoding: str, *, max_bytes: int) -> Body:
     """
     text = decompressed(raw, encoding, max_bytes=max_bytes)
     try:
-        body: Any = _load_exactly(text) if LONG_INTEGER.search(text) else orjson.loads(text)
+        body: Any = (
+            _load_exactly(text) if LONG_INTEGER in text.translate(DIGITS_AS_ZEROS) else orjson.loads(text)
+        )
     except orjson.JSONDecodeError:
         body = _load_exactly(text)
     if not isinstance(body, dict):

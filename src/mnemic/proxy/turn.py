@@ -24,17 +24,19 @@ from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.exchanges import session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
 from mnemic.proxy.hidden_tools import offered_tools
 from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
-from mnemic.proxy.opening import is_unanswered, recall_opening
+from mnemic.proxy.opening import recall_opening
 from mnemic.proxy.paging import Decision
 from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
 from mnemic.proxy.request_bodies import parse
 from mnemic.proxy.rounds import RefusedError, Rounds
 from mnemic.proxy.sessions import identify
 from mnemic.runtime.core import Caller as CoreCaller
+from mnemic.runtime.core import Core
 from mnemic.runtime.proxy_counts import ProxyCounts
 from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.sdk.tenants import Tenants
@@ -56,7 +58,8 @@ class Turns:
         self._forwarder = forwarder
         self._max_bytes = max_bytes
         self._channel = settings.channel
-        self._paging = PagingSettings()
+        self._paging = PagingSettings(budget_tokens=settings.proxy_window_tokens)
+        self._opening_tokens = settings.proxy_opening_tokens
         self._sessions = OpenSessions()
         self._database = DatabaseState()
         self._counts: ProxyCounts = tenants.call_metrics.proxy
@@ -89,7 +92,7 @@ class Turns:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
         encoding = first(request.headers, b"content-encoding")
         body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
-        name = SessionName(caller.tenant, caller.owner, identify(request.header_values, conversation))
+        name = await self._name(request, caller, conversation)
         session = self._sessions.get(name)
         async with session.lock:
             core, memory = await self._open(session, caller)
@@ -105,16 +108,33 @@ class Turns:
                 session.forget()
                 raise
         self._sessions.resize(session, paging.size_of(session, conversation))
-        return Prepared(api, rewritten, session, core, memory, conversation, decision)
+        is_recorded = compaction is None
+        return Prepared(api, rewritten, session, core, memory, conversation, decision, is_recorded)
+
+    async def _name(self, request: ClientRequest, caller: Caller, conversation: Conversation) -> SessionName:
+        """The session of a request: by the response that it continues, or by what it says about itself."""
+        named = None
+        if conversation.previous_id:
+            async with self._database.calling():
+                core = CoreCaller(await self._core(caller), self._scope(caller))
+                named = await session_of_response(core.database, core.scope, conversation.previous_id)
+        named = named or identify(request.header_values, conversation)
+        return SessionName(caller.tenant, caller.owner, named)
+
+    async def _core(self, caller: Caller) -> Core:
+        return await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
 
     async def _open(self, session: OpenSession, caller: Caller) -> tuple[CoreCaller, AsyncMemory]:
         """The memory of the caller, and the session loaded."""
-        key_id = caller.key.key.key_id if caller.key is not None else None
+        scope = self._scope(caller)
         async with self._database.calling():
-            core = await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
-            scope = Scope(caller.owner, self._channel, PROCESS, key_id)
+            core = await self._core(caller)
             await paging.load(session, CoreCaller(core, scope), self._paging)
         return CoreCaller(core, scope), memory_on_core(core, scope)
+
+    def _scope(self, caller: Caller) -> Scope:
+        key_id = caller.key.key.key_id if caller.key is not None else None
+        return Scope(caller.owner, self._channel, PROCESS, key_id)
 
     async def _decide(
         self,
@@ -124,13 +144,15 @@ class Turns:
         conversation: Conversation,
         compaction: Compaction | None,
     ) -> Decision | None:
-        """Decide, and commit what later requests must repeat; None if a compaction repeats what was sent."""
+        """Decide, and commit what later requests must repeat; None if only what was sent is repeated."""
         if compaction is not None:
             if session.has_begun and compaction.needs_rewriting(paging.changes_of(session, conversation)):
                 return None
             raise compaction
         if not session.has_begun:
             await self._begin(session, core, memory, conversation)
+        if conversation.previous_id:
+            return None
         decision = await asyncio.to_thread(paging.decide, session, conversation)
         if decision.must_be_committed:
             async with self._database.calling():
@@ -141,9 +163,7 @@ class Turns:
         self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
     ) -> None:
         """Choose what every request of a session starts with."""
-        opening = None
-        if is_unanswered(conversation):
-            opening = await recall_opening(memory, session, conversation)
+        opening = await recall_opening(memory, session, conversation, max_tokens=self._opening_tokens)
         tools = offered_tools(conversation.tool_names)
         async with self._database.calling():
             await paging.begin(session, core, conversation, opening=opening, tools=tools)
@@ -168,7 +188,7 @@ class Turns:
             self._counts.refused[prepared.api.name] += 1
             await self._pass_through(request, endpoint, raw, "the provider refused the changed request")
             return
-        if outcome is not None and prepared.decision is not None:
+        if outcome is not None and prepared.is_recorded:
             await self._later(turn.record(outcome))
 
     async def _pass_through(

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.proxy.chat.api import ChatApi
-from mnemic.proxy.protocol import Body, Changes, Exchange, Unsure
+from mnemic.proxy.protocol import Body, Changes, Compaction, Exchange, Unsure
 from tests.proxy.chat.streams import MEMORY, TOOL, call, check_pairs, request, stream, take_turn, user
 
 TALK = [
@@ -88,7 +88,8 @@ def test_failures_are_recognised_by_their_text() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"tools": []},
+        {"tools": [], "messages": [user("A title, please.")]},
+        {"tools": "read"},
         {"n": 2},
         {"functions": [{"name": "f"}]},
         {"modalities": ["text", "audio"]},
@@ -107,6 +108,18 @@ def test_failures_are_recognised_by_their_text() -> None:
 def test_unknown_requests_are_not_touched(change: Body) -> None:
     with pytest.raises(Unsure):
         ChatApi().read({**request(TALK), **change})
+
+
+def test_summaries_of_a_conversation_repeat_what_was_shortened() -> None:
+    body = {**request([*TALK, user("Summarise.")]), "tools": None}
+    with pytest.raises(Compaction) as raised:
+        ChatApi().read(body)
+    changes = Changes(tools=(MEMORY,), replaced={"call_1": "short"})
+    assert raised.value.needs_rewriting(changes)
+    assert not raised.value.needs_rewriting(Changes(tools=(MEMORY,)))
+    sent = ChatApi().rewrite(body, changes)
+    assert sent["tools"] is None
+    assert sent["messages"][3]["content"] == "short"
 
 
 def test_custom_tools_and_unknown_parts_are_kept() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.proxy.protocol import Body, Changes, Exchange, Unsure
+from mnemic.proxy.protocol import Body, Changes, Compaction, Exchange, Unsure
 from mnemic.proxy.responses.api import ResponsesApi
 from mnemic.proxy.responses.stored import provider_body, provider_path, response_of_path, shown_stored
 from tests.proxy.responses.streams import (
@@ -99,7 +99,8 @@ def test_other_calls_are_kept_as_they_are() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"tools": []},
+        {"tools": [], "input": "A title, please."},
+        {"tools": "read"},
         {"tools": ["read"]},
         {"input": []},
         {"input": None},
@@ -108,7 +109,6 @@ def test_other_calls_are_kept_as_they_are() -> None:
         {"conversation": "conv_1"},
         {"prompt": {"id": "pmpt_1"}},
         {"input": [user("hi"), {"type": "program", "code": "1"}]},
-        {"input": [user("hi"), {"type": "compaction_trigger"}]},
         {"input": [{"role": "critic", "content": "x"}]},
         {"input": TALK[:5]},
         {"input": [user("hi"), said("so")]},
@@ -120,6 +120,24 @@ def test_other_calls_are_kept_as_they_are() -> None:
 def test_unknown_requests_are_not_touched(change: Body) -> None:
     with pytest.raises(Unsure):
         ResponsesApi().read({**request(TALK), **change})
+
+
+def test_summaries_of_a_conversation_repeat_what_was_sent() -> None:
+    hidden = [[reasoned("rs_1"), MEMORY_CALL], [reasoned("rs_2"), call("call_1")]]
+    turn = take_turn(request([user("hi")]), hidden)
+    assert turn.exchange is not None
+    talk = [user("hi"), *turn.items, output("call_1")]
+    changes = Changes(exchanges={turn.exchange.key: turn.exchange}, tools=(MEMORY,))
+    by_client = request([*talk, user("Summarise.")], tools=None)
+    by_provider = request([*talk, {"type": "compaction_trigger"}])
+    for body in (by_client, by_provider):
+        with pytest.raises(Compaction) as raised:
+            ResponsesApi().read(body)
+        assert raised.value.conversation.root == ResponsesApi().read(request(talk)).root
+        assert raised.value.needs_rewriting(changes)
+        sent = ResponsesApi().rewrite(body, changes)
+        assert sent["input"][: len(turn.sent[1]["input"])] == turn.sent[1]["input"]
+        assert ("tools" in sent) == ("tools" in body)
 
 
 def test_rewriting_leaves_the_given_body_alone() -> None:
@@ -267,7 +285,8 @@ def test_calls_and_outputs_stay_paired_in_any_conversation(
             pending = pending[len(turn.rounds) :]
             if keeps == "whole":
                 assert turn.sent[0]["input"][: len(before)] == before
-            before = turn.sent[-1]["input"]
+            # A turn that shows nothing leaves no trace at the client, and none in later requests.
+            before = turn.sent[-1]["input"] if turn.items else []
             if turn.exchange is not None:
                 exchanges[turn.exchange.key] = turn.exchange
             theirs = [one for one in turn.items if one["type"] == "function_call"]

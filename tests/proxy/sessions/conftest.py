@@ -29,9 +29,9 @@ async def shared_strict_upstream() -> AsyncIterator[Upstream]:
 
 @pytest.fixture(scope="session")
 def paging_proxy(proxy_folder: Path, shared_strict_upstream: Upstream) -> Iterator[RunningProxy]:
-    """A proxy in front of the strict stand-in."""
+    """A proxy in front of the strict stand-in. Tests share its owner, so that an opening would differ."""
     url = shared_strict_upstream.url
-    with running_proxy(proxy_folder, anthropic=url, openai=url) as running:
+    with running_proxy(proxy_folder, anthropic=url, openai=url, proxy_opening_tokens=0) as running:
         yield running
 
 

@@ -10,7 +10,7 @@ from tests.proxy.upstream.api import Answer, Body, Reading
 from tests.proxy.upstream.canonical import canonical, tokens
 from tests.proxy.upstream.event_pieces import event, slices
 from tests.proxy.upstream.identifiers import Identifiers
-from tests.proxy.upstream.places import ModelTurn, Prompt, place_of, text_key
+from tests.proxy.upstream.places import ModelTurn, Prompt, history_ids, place_of, text_key
 from tests.proxy.upstream.prefix_cache import CacheUse, PrefixCache, Unit
 from tests.proxy.upstream.rules import HasRules
 from tests.proxy.upstream.script import Call, Part, Place, Text, Thinking, Tool, spoken
@@ -35,17 +35,16 @@ class AnthropicApi:
 
     def read(self, body: Body, headers: dict[str, str], issued: Collection[str]) -> Reading:
         dropped = check(body, headers, self._settings.rules.binding)
-        messages = body["messages"]
+        history = list(_history(body["messages"]))
         return Reading(
-            place=place_of(list(_history(messages)), issued),
+            place=place_of(history, issued),
             tools=tuple(
                 Tool(tool["name"], tool["input_schema"])
                 for tool in body.get("tools") or ()
                 if "input_schema" in tool
             ),
             units=tuple(units(body)),
-            ids=frozenset(_call_ids(messages)),
-            is_begun=any(message["role"] == "assistant" for message in messages),
+            ids=history_ids(history),
             dropped_thinking=dropped,
         )
 

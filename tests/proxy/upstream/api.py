@@ -27,9 +27,7 @@ class Reading:
     units: tuple[Unit, ...]
     """The prompt in the order of the cache."""
     ids: frozenset[str]
-    """Ids of calls and of reasoning in it."""
-    is_begun: bool
-    """Whether it holds turns of the assistant."""
+    """Ids of calls and of reasoning in it, and keys of the assistant's texts."""
     dropped_thinking: tuple[str, ...] = ()
     """Paths of thinking blocks that no longer fit and were dropped."""
 

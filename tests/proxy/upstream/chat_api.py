@@ -9,7 +9,7 @@ from tests.proxy.upstream.api import Answer, Body, Invalid, Reading
 from tests.proxy.upstream.canonical import canonical, tokens
 from tests.proxy.upstream.event_pieces import data_only, slices
 from tests.proxy.upstream.identifiers import Identifiers
-from tests.proxy.upstream.places import ModelTurn, Prompt, place_of, text_key
+from tests.proxy.upstream.places import ModelTurn, Prompt, history_ids, place_of, text_key
 from tests.proxy.upstream.prefix_cache import CacheUse, PrefixCache, Unit
 from tests.proxy.upstream.script import Call, Part, Tool, spoken
 
@@ -27,13 +27,13 @@ class ChatApi:
     def read(self, body: Body, headers: dict[str, str], issued: Collection[str]) -> Reading:
         _check(body)
         messages = body["messages"]
+        history = list(_history(messages))
         offered = [tool["function"] for tool in body.get("tools") or () if tool.get("type") == "function"]
         return Reading(
-            place=place_of(list(_history(messages)), issued),
+            place=place_of(history, issued),
             tools=tuple(Tool(tool["name"], tool.get("parameters") or {}) for tool in offered),
             units=tuple(Unit(canonical(part)) for part in [*(body.get("tools") or ()), *messages]),
-            ids=frozenset(call["id"] for message in messages for call in message.get("tool_calls") or ()),
-            is_begun=any(message["role"] == "assistant" for message in messages),
+            ids=history_ids(history),
         )
 
     def cache_use(self, model: str, units: Sequence[Unit]) -> CacheUse:

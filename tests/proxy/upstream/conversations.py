@@ -1,8 +1,7 @@
 """Whether each request of a conversation repeats the one before it and appends to it.
 
-A conversation is recognised by the ids that the stand-in gave out: calls and reasoning. A request that has
-none of them but has turns of the assistant belongs to the conversation that has most of its beginning.
-Requests without turns of the assistant begin a conversation.
+A conversation is recognised by what the stand-in gave out: ids of calls and of reasoning, and texts. A
+request that holds nothing of that begins a conversation.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,11 +44,12 @@ class Conversations:
         """Allow the next request that rewrites to do so."""
         self._epochs_announced += 1
 
-    def check(
-        self, request: int, units: Sequence[str], ids: Collection[str], *, is_begun: bool
-    ) -> Rewrite | None:
-        """Compare a request with the one before it; return and note a rewrite that was not announced."""
-        conversation = self._find(units, ids) if is_begun else None
+    def check(self, request: int, units: Sequence[str], ids: Collection[str]) -> Rewrite | None:
+        """Compare a request with the one before it; return and note a rewrite that was not announced.
+
+        `ids` are those in the request that the stand-in gave out.
+        """
+        conversation = self._find(units, set(ids))
         if conversation is None:
             self._known.append(_Conversation(list(units), set(ids)))
             return None
@@ -64,15 +64,10 @@ class Conversations:
             if conversation.units == list(units):
                 conversation.ids |= set(ids)
 
-    def knows(self, id: str) -> bool:
-        """Whether the stand-in gave this id out."""
-        return any(id in conversation.ids for conversation in self._known)
-
-    def _find(self, units: Sequence[str], ids: Collection[str]) -> _Conversation | None:
-        named = [one for one in self._known if one.ids & set(ids)]
-        candidates = named or [one for one in self._known if not one.ids]
-        best = max(candidates, key=lambda one: _shared(one.units, units), default=None)
-        return best if best is not None and (named or _shared(best.units, units)) else None
+    def _find(self, units: Sequence[str], ids: set[str]) -> _Conversation | None:
+        """The conversation that holds most of the ids; of several, the one with the same beginning."""
+        named = [one for one in self._known if one.ids & ids]
+        return max(named, key=lambda one: (len(one.ids & ids), _shared(one.units, units)), default=None)
 
     def _noted(self, found: Rewrite | None) -> Rewrite | None:
         if found is None:

@@ -30,6 +30,13 @@ def text_key(text: str) -> str:
     return f"text:{text.strip()}"
 
 
+def history_ids(history: Sequence[Prompt | ModelTurn]) -> frozenset[str]:
+    """Ids of calls, and keys of texts."""
+    turns = [one for one in history if isinstance(one, ModelTurn)]
+    calls = {call for turn in turns for call in turn.calls}
+    return frozenset(calls | {text_key(turn.text) for turn in turns if turn.text.strip()})
+
+
 def place_of(history: Sequence[Prompt | ModelTurn], issued: Collection[str]) -> Place:
     """The number of the last prompt, and of the model's turns since; prompts in a row count once."""
     segments: list[list[ModelTurn]] = []
@@ -56,4 +63,5 @@ def _is_foreign(turn: ModelTurn, issued: Collection[str]) -> bool:
 
 
 def _is_issued(turn: ModelTurn, issued: Collection[str]) -> bool:
-    return any(call in issued for call in turn.calls) or text_key(turn.text) in issued
+    has_said = bool(turn.text.strip()) and text_key(turn.text) in issued
+    return has_said or any(call in issued for call in turn.calls)

@@ -11,7 +11,7 @@ from tests.proxy.upstream.canonical import canonical, tokens
 from tests.proxy.upstream.chat_api import error_of
 from tests.proxy.upstream.event_pieces import event, slices
 from tests.proxy.upstream.identifiers import Identifiers
-from tests.proxy.upstream.places import ModelTurn, Prompt, place_of, text_key
+from tests.proxy.upstream.places import ModelTurn, Prompt, history_ids, place_of, text_key
 from tests.proxy.upstream.prefix_cache import CacheUse, PrefixCache, Unit
 from tests.proxy.upstream.responses_checks import CALLS, check, encrypted, kind_of
 from tests.proxy.upstream.script import Call, Part, Text, Thinking, Tool, spoken
@@ -49,13 +49,13 @@ class ResponsesApi:
             *([body["instructions"]] if body.get("instructions") else []),
             *items,
         ]
+        history = list(_history(items))
         ids = {str(item[key]) for item in items for key in ("id", "call_id") if item.get(key)}
         return Reading(
-            place=place_of(list(_history(items)), issued),
+            place=place_of(history, issued),
             tools=tuple(tools),
             units=tuple(Unit(canonical(part)) for part in parts),
-            ids=frozenset(ids),
-            is_begun=any(kind_of(item) in CALLS or item.get("role") == "assistant" for item in items),
+            ids=history_ids(history) | ids,
         )
 
     def _all_items(self, body: Body) -> list[Body]:

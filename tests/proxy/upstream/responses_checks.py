@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tests.proxy.upstream.api import Body, Invalid
 
 KEY = b"a key of the stand-in"
+SIGNED_DIGITS = 32
 CALLS = ("function_call", "custom_tool_call", "local_shell_call")
 FOLLOWERS = (*CALLS, "message", "reasoning", "web_search_call")
 ID_PREFIXES = {"function_call": "fc", "reasoning": "rs", "message": "msg"}
@@ -14,7 +15,8 @@ ID_PREFIXES = {"function_call": "fc", "reasoning": "rs", "message": "msg"}
 
 def encrypted(reasoning_id: str) -> str:
     """Encrypted reasoning, which its id can be read from."""
-    return f"enc.{reasoning_id}.{hmac.new(KEY, reasoning_id.encode(), hashlib.sha256).hexdigest()}"
+    signed = hmac.new(KEY, reasoning_id.encode(), hashlib.sha256).hexdigest()
+    return f"enc.{reasoning_id}.{signed[:SIGNED_DIGITS]}"
 
 
 def kind_of(item: Body) -> str:

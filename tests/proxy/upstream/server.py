@@ -19,6 +19,7 @@ from tests.proxy.upstream.responses_api import ResponsesApi
 from tests.proxy.upstream.rules import Rules
 from tests.proxy.upstream.script import Failure, Place, Script, Step, resolved, summary
 from tests.proxy.upstream.wire import ClientGone, Reply, Request, read_request
+from tests.waiting import wait_for
 
 READ_LIMIT_BYTES = 64 * 1024
 MODELS = ("claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001", "gpt-5.1", "gpt-5.1-codex", "gpt-4.1")
@@ -120,10 +121,12 @@ class Upstream:
             self._open.discard(writer)
             writer.close()
 
-    def abort(self) -> None:
-        """Break all connections."""
-        for writer in list(self._open):
+    async def aclose(self) -> None:
+        """Break all connections, and wait for their ends."""
+        self.release()
+        for writer in self._open:
             writer.transport.abort()
+        await wait_for(lambda: not self._open, what="the connections of the stand-in to end")
 
     async def _respond(self, request: Request, reply: Reply) -> None:
         received = Received(request)
@@ -200,7 +203,7 @@ class Upstream:
             return
         texts = [unit.text for unit in reading.units]
         number = len(self.received) - 1
-        found = self.conversations.check(number, texts, reading.ids, is_begun=reading.is_begun)
+        found = self.conversations.check(number, texts, reading.ids & self._issued)
         if found is not None and self.rules.rejects_rewrites:
             raise Invalid(str(found))
 
@@ -269,5 +272,4 @@ async def running_upstream(
         try:
             yield upstream
         finally:
-            upstream.release()
-            upstream.abort()
+            await upstream.aclose()

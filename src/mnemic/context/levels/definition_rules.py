@@ -21,9 +21,11 @@ _KEYWORD = re.compile(
     r"\s+(?:\([^()]{0,80}\)\s*)?([A-Za-z_$][\w$.]*)"
 )
 _SHELL = re.compile(r"([A-Za-z_][\w-]*)\s*\(\)\s*\{?\s*$")
-_TYPED = re.compile(  # Type name(arguments): C, Java, C#, outside of bodies.
-    rf"\s*{_MODIFIERS}[A-Za-z_][\w:<>,*&\[\]]*(?:\s+[\w:<>,*&\[\]]+){{0,4}}\s+[*&]*([A-Za-z_]\w*)\s*\([^;]*$"
+# Type name(arguments): C, Java, C#; inside a class only with a modifier, since calls look alike.
+_TYPED = re.compile(
+    rf"\s*{_MODIFIERS}[A-Za-z_][\w:<>,*&\[\]]*(?:\s+[\w:<>,*&\[\]]+){{0,4}}\s+[*&]*([A-Za-z_]\w*)\s*\([^;{{]*(?:\{{.*)?$"
 )
+_MODIFIED = re.compile(r"\s*(?:public|private|protected|internal|static|virtual|override|abstract)\s")
 _NOT_NAMES = frozenset({"if", "for", "while", "switch", "catch", "return", "else", "do", "sizeof", "elif"})
 
 
@@ -46,7 +48,7 @@ def find_definitions(rows: list[str]) -> list[Definition]:
 def _name_in(line: str) -> str:
     text = line[:LINE_CHARS_MAX]
     match = _KEYWORD.match(text) or _SHELL.match(text)
-    if match is None and text[:1].strip():
+    if match is None and (text[:1].strip() or _MODIFIED.match(text)):
         match = _TYPED.match(text)
     name = match[1] if match else ""
     return "" if name in _NOT_NAMES else name

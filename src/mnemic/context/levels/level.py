@@ -21,6 +21,8 @@ class Source:
     is_error: bool = False
     handle: str = ""
     """How the model asks for the full text (`memory_query`, `memory_restore`); empty: by the key."""
+    follows_call: bool = False
+    """Whether it stands right after its call, which shows tool and key: no need to repeat them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mnemic.context.levels.excerpts import Gaps
 
-LINES_MAX = 60_000
+LINES_MAX = 20_000
 """Of a longer text the first and the last half of so many lines are looked at."""
 LINE_CHARS_MAX = 400
 """A longer line is cut into pieces of this length, or, if these were too many, cut off."""

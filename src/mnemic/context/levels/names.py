@@ -14,7 +14,7 @@ NAME_CHARS_MIN = 7
 NAME_CHARS_MAX = 160
 """Longer runs (base64, minified code) are no names."""
 KEY_NAMES_MAX = 200
-TEXT_CHARS_MAX = 1_000_000
+TEXT_CHARS_MAX = 500_000
 """Characters of a text that are searched for names: one half from its beginning, one half from its end."""
 
 # One class and one quantifier: linear for every text.

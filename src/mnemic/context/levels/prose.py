@@ -11,6 +11,8 @@ from mnemic.context.levels.sketch import Sketch, plural
 
 OUTLINE_LINE_CHARS = 140
 SENTENCE_WORDS_MAX = 200
+SENTENCES_MAX = 40_000
+"""A text of more sentences is taken by its lines."""
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S|\*\*[^*]{3,80}\*\*:?\s*$|[A-Z][^.!?]{2,70}:\s*$")
 _BREAK = re.compile(r"(?<=[.!?。！？])\s+(?=\S)")
 _WORD = re.compile(r"[^\W\d_]{4,40}")
@@ -36,6 +38,8 @@ def sketch_prose(lines: Lines) -> Sketch:
 
 def _sentences(lines: Lines) -> tuple[list[Piece], list[int]]:
     """Lines, cut at the ends of sentences, and the row of each."""
+    if sum(map(len, map(_BREAK.findall, lines.shown))) > SENTENCES_MAX:
+        return [Piece(line) for line in lines.shown], list(range(len(lines.shown)))
     pieces: list[Piece] = []
     rows: list[int] = []
     for row, line in enumerate(lines.shown):

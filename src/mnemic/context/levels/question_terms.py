@@ -105,3 +105,6 @@ def _word(word: str, weight: float) -> Iterator[Term]:
     lower = word.lower()
     if len(lower) >= WORD_CHARS_MIN and lower not in _STOPWORDS:
         yield Term(_ENDING.sub("", lower), weight)
+        # The word as it is written says more than another form of it.
+        if _ENDING.search(lower):
+            yield Term(word, 2 * weight, is_name=True)

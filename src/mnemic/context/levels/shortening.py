@@ -117,4 +117,6 @@ def _header(source: Source, sketch: Sketch) -> str:
     tool = source.tool.rpartition("__")[2] or source.type
     size = f"{source.text.count(chr(10)) + 1} lines"
     rest = f"rest: memory_query/memory_restore {source.handle or 'by this key'}"
+    if source.follows_call:
+        return f"[{size}, {sketch.title}; memory_query {source.handle}]"
     return f"[{tool} {key}: {size}, {sketch.title}; {rest}]"

@@ -4,6 +4,7 @@ The grammars accept broken code, so a part of a file works, too. Parsing a text 
 not worth its time: such a text, and any language without a grammar, is read by rules (`definition_rules`).
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -12,15 +13,21 @@ from typing import Any
 from mnemic.context.levels.definitions import Definition
 from mnemic.context.levels.grammars import CONTAINERS, GRAMMARS, ROUTINES, TRANSPARENT
 
-CODE_BYTES_MAX = 300_000
-"""Larger files are read by rules. A parser needs 0.1 to 0.3 s per megabyte, on odd code ten times that."""
-BRACKETS_DEPTH_MAX = 200
-"""Deeper nesting of brackets is not the work of a person."""
+CODE_BYTES_MAX = 200_000
+"""Larger files are read by rules. A parser needs 0.1 to 0.3 s per megabyte of natural code."""
+DEPTH_OF_BRACKETS_MAX = 100
+STATEMENT_CHARS_MAX = 8_000
+"""Parsers have no limit of time, and take the square of the size for a long ambiguous expression."""
 NODES_MAX = 20_000
 DEFINITIONS_MAX = 5_000
 DEPTH_MAX = 8
 SIGNATURE_ROWS_MAX = 6
 NAMES_PER_DEFINITION_MAX = 20
+
+_LINE_LANGUAGES = frozenset({".py", ".pyi", ".rb", ".sh", ".bash", ".zsh", ".go"})
+_ENDS_OF_LINES = re.compile(r"\n")
+_ENDS_OF_STATEMENTS = re.compile(r"[;{}]")
+_BRACKET = re.compile(r"[(\[{)\]}]|\w<|>")
 
 
 def has_grammar(extension: str) -> bool:
@@ -31,7 +38,7 @@ def has_grammar(extension: str) -> bool:
 def parse_definitions(code: str, extension: str) -> list[Definition] | None:
     """Definitions in the order of the text; None if the code cannot or should not be parsed."""
     language = _language(extension)
-    if language is None or len(code) > CODE_BYTES_MAX or _brackets_depth(code) > BRACKETS_DEPTH_MAX:
+    if language is None or len(code) > CODE_BYTES_MAX or not _is_natural(code, extension):
         return None
     source = code.encode(errors="replace")
     if len(source) > CODE_BYTES_MAX:
@@ -58,16 +65,27 @@ def _language(extension: str) -> Any:
     return tree_sitter.Language(getattr(grammar, function)())
 
 
-def _brackets_depth(code: str) -> int:
-    """The deepest nesting of brackets; brackets in strings count, too."""
-    depth = deepest = 0
-    for character in code:
-        if character in "([{":
+def _is_natural(code: str, extension: str) -> bool:
+    """Whether nesting and statements are such as people write: others may take the square of their size."""
+    ends = _ENDS_OF_LINES if extension in _LINE_LANGUAGES else _ENDS_OF_STATEMENTS
+    if max(map(len, ends.split(code))) > STATEMENT_CHARS_MAX:
+        return False
+    depth = angles = 0
+    for match in _BRACKET.finditer(code):
+        bracket = match[0][-1]
+        if bracket == "<":
+            angles += 1
+        elif bracket == ">":
+            angles = max(0, angles - 1)
+        elif bracket in "([{":
             depth += 1
-            deepest = max(deepest, depth)
-        elif character in ")]}":
+        else:
             depth = max(0, depth - 1)
-    return deepest
+        if bracket in "{}":  # A generic type ends with its statement.
+            angles = 0
+        if depth > DEPTH_OF_BRACKETS_MAX or angles > DEPTH_OF_BRACKETS_MAX:
+            return False
+    return True
 
 
 def _definitions(root: Any) -> Iterator[Definition]:
@@ -97,10 +115,11 @@ def _is_assignment(node: Any) -> bool:
 def _definition(node: Any, row: int, depth: int) -> Definition:
     body = node.child_by_field_name("body")
     start = node.start_point[0]
-    signature_end = start if body is None else max(start, body.start_point[0])
-    if body is not None and signature_end > start and body.type in ("block", "body_statement"):
-        # The block of Python and the body of Ruby begin below the signature.
-        signature_end = max(start, signature_end - 1) if body.type == "body_statement" else signature_end
+    signature_end = start
+    if body is not None:
+        # A body without a bracket (Python, Ruby) begins below the signature.
+        has_bracket = body.child_count > 0 and body.children[0].type == "{"
+        signature_end = max(start, body.start_point[0] - (not has_bracket))
     end = node.end_point[0]
     return Definition(_names(node), row, min(signature_end, row + SIGNATURE_ROWS_MAX, end), end, depth)
 

@@ -32,6 +32,7 @@ class Moment:
     at_user_turn: bool
     is_thrashing: bool
     protected_calls: int
+    tokens_per_char: float
     edited: Mapping[str, int]
     """Edited files, with the call of their last edit."""
 
@@ -58,25 +59,38 @@ def target_of(piece: Piece, moment: Moment, settings: PagingSettings) -> Target 
 
 
 def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettings) -> Target | None:
-    age = moment.call - piece.last_use
-    if piece.path:
-        kept = settings.edited_calls if piece.path in moment.edited else settings.file_calls
-        kept = kept * (settings.cold_factor if moment.is_cold else settings.turn_factor if moment.at_user_turn else 1.0)
-        if age < max(protected, kept if moment.zone != "emergency" else 0):
-            return None
-        return Target(1 if piece.entry.is_error else settings.file_level, f"a file not used for {age} calls")
-    if age < protected:
+    if moment.call - piece.first_call < protected:
         return None
+    if piece.path and moment.zone != "emergency" and _is_in_work(piece, moment, settings):
+        return None
+    age = moment.call - piece.last_use
     if piece.entry.is_error:
         return Target(1, "an error stays at level 1 or better")
-    return Target(3, f"output not used for {age} calls")
+    if piece.path:
+        return Target(3, f"a file not used for {age} calls")
+    return Target(3, f"output of {moment.call - piece.first_call} calls ago")
 
 
-def may_begin(moment: Moment, any_time=False) -> bool:
+def _is_in_work(piece: Piece, moment: Moment, settings: PagingSettings) -> bool:
+    """Whether a file is likely to be edited: recently edited, or named since it was read."""
+    if (
+        len(piece.entry.text) < settings.file_min_chars
+        or moment.call - piece.first_call < settings.file_calls
+    ):
+        return True
+    edited = moment.edited.get(piece.path)
+    if edited is not None and edited >= piece.first_call:
+        return moment.call - edited < settings.edited_calls
+    is_named = piece.last_use > piece.first_call
+    is_large = len(piece.entry.text) * moment.tokens_per_char > settings.file_max_tokens
+    return is_named and not is_large and moment.call - piece.last_use < settings.used_calls
+
+
+def may_begin(moment: Moment) -> bool:
     """Whether an epoch may begin now, if it pays."""
     if moment.is_cold or is_at_least(moment.zone, "critical"):
         return True
-    return not moment.is_thrashing and (any_time or moment.at_user_turn or is_at_least(moment.zone, "warning"))
+    return not moment.is_thrashing and (moment.at_user_turn or is_at_least(moment.zone, "warning"))
 
 
 def targets_of(pieces: Sequence[Piece], find: Callable[[Piece], Target | None]) -> dict[int, Target]:

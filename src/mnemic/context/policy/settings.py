@@ -11,26 +11,27 @@ class PagingSettings:
 
     budget_tokens: int = 200_000
     """Tokens that the model's window holds; zones are shares of it."""
-    protected_calls: int = 8
+    protected_calls: int = 4
     """Objects first sent or used within so many calls never fall."""
-    file_calls: int = 16
+    file_calls: int = 10
     """A file keeps its full text for so many calls after it was read."""
-    edited_calls: int = 30
-    """The newest copy of an edited file keeps its full text for so many calls after its last use."""
+    used_calls: int = 16
+    """A file keeps its full text for so many calls after the assistant last wrote its name."""
+    edited_calls: int = 20
+    """A file keeps its full text for so many calls after it was last edited."""
+    file_min_chars: int = 1_000
+    """Shorter texts of files are never replaced: they are cheap, and needed most for their size."""
+    file_max_tokens: int = 6_000
+    """A larger file that was not edited falls as output of commands does: it was read for orientation."""
     page_min_chars: int = 700
     """Shorter results are never replaced: a stub would hardly be shorter."""
-    admit_max_tokens: int = 4_000
+    admit_max_tokens: int = 1_000
     """Larger output of commands and searches is first sent at level 1."""
     names_share: float = 0.12
     """Share of an object's full text that the list of its names may take."""
-    cold_factor: float = 1.0
-    turn_factor: float = 1.0
-    file_level: int = 2
-    use_names: bool = False
-    warm_share: float = 0.6
     horizon_calls: int = 30
     """For how many calls the saving of an epoch is counted, against the price of writing the cache again."""
-    epoch_min_share: float = 0.15
+    epoch_min_share: float = 0.08
     """An epoch with a warm cache frees at least this share of the prompt."""
     cold_min_tokens: int = 30_000
     """A prompt below this size is not rewritten, even when the provider's cache is cold."""
@@ -57,6 +58,9 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "budget_tokens": (1_000, 10_000_000),
     "protected_calls": (1, 1_000),
     "file_calls": (1, 10_000),
+    "used_calls": (1, 10_000),
+    "file_min_chars": (200, 1_000_000),
+    "file_max_tokens": (0, 10_000_000),
     "edited_calls": (1, 10_000),
     "page_min_chars": (200, 1_000_000),
     "admit_max_tokens": (200, 1_000_000),

@@ -1,15 +1,16 @@
 """Reads the conversation of a request, or says why the proxy must not touch it."""
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mnemic.context.entry import Entry
-from mnemic.proxy.anthropic.blocks import THINKING, Run, blocks_of, call_ids, result_ids, runs_of, texts_of
+from mnemic.proxy.anthropic.blocks import Block, Run, blocks_of, runs_of, texts_of
 from mnemic.proxy.anthropic.turns import TurnPlaces
 from mnemic.proxy.json_text import dump_json
 from mnemic.proxy.protocol import Body, Compaction, Conversation, Unsure
-from mnemic.proxy.turn_keys import EntryKeys, root_hash
+from mnemic.proxy.turn_keys import root_hash
 
 COMPACTION = "Respond with TEXT ONLY"
 """How Claude Code begins the request for a summary of the conversation."""
@@ -37,7 +38,7 @@ def is_compaction(last: Run) -> bool:
     return bool(texts) and COMPACTION in texts[-1]
 
 
-def result_text(block: Mapping[str, Any]) -> str | None:
+def result_text(block: Block) -> str | None:
     """The text of a result; None if it holds anything else, or nothing."""
     content = block.get("content")
     if isinstance(content, str):
@@ -63,8 +64,8 @@ def _conversation(body: Body, runs: Sequence[Run]) -> Conversation:
         root=root_hash(_first_words(runs[0])),
         tool_names=frozenset(str(tool.get("name")) for tool in body["tools"]),
         is_streamed=body.get("stream") is True,
-        has_thinking=any(block.get("type") in THINKING for run in runs for block in run.blocks),
-        at_user_turn=not result_ids(runs[-1].blocks),
+        has_thinking=any(run.has_thinking for run in runs),
+        at_user_turn=not runs[-1].results,
         fixed_chars=len(dump_json([body.get("system"), body["tools"]])),
         client_session=str(metadata.get("user_id") or "") if isinstance(metadata, dict) else "",
         last_turn=turns[-1] if turns else "",
@@ -80,9 +81,9 @@ def _turns(body: Body, runs: Sequence[Run]) -> tuple[list[str], str]:
     places, keys, open_turn = TurnPlaces(), [], ""
     for run in runs:
         if run.role == "assistant":
-            keys.append(places.key_of(list(run.blocks)))
+            keys.append(places.key_of(run))
             open_turn = open_turn or keys[-1]
-        elif run.role == "user" and not result_ids(run.blocks):
+        elif run.role == "user" and not run.results:
             open_turn = ""
         places.pass_by(run)
     return keys, open_turn if thinking_type(body) == "enabled" else ""
@@ -122,12 +123,12 @@ def _check_runs(runs: Sequence[Run]) -> None:
             continue
         _check_blocks(run)
         if run.role == "user":
-            _check_results(result_ids(run.blocks), pending)
+            _check_results(run.results, pending)
             pending = []
         elif pending:
             raise Unsure("call without result")
         else:
-            pending = call_ids(run.blocks)
+            pending = run.call_ids
             if len(set(pending)) != len(pending) or not seen.isdisjoint(pending):
                 raise Unsure("duplicate id")
             seen.update(pending)
@@ -136,6 +137,8 @@ def _check_runs(runs: Sequence[Run]) -> None:
 
 
 def _check_results(results: Sequence[str], calls: Sequence[str]) -> None:
+    if not results and not calls:
+        return
     if len(set(results)) != len(results):
         raise Unsure("duplicate result")
     if set(results) != set(calls):
@@ -158,7 +161,7 @@ def _check_blocks(run: Run) -> None:
             raise Unsure(f"unknown result of type {kind}")
 
 
-def _is_call(block: Mapping[str, Any]) -> bool:
+def _is_call(block: Block) -> bool:
     return _is_id(block.get("id")) and isinstance(block.get("name"), str)
 
 
@@ -167,8 +170,8 @@ def _is_id(value: object) -> bool:
 
 
 def _entries(body: Body, runs: Sequence[Run]) -> Iterator[Entry]:
-    keys = EntryKeys()
-    calls: dict[str, Mapping[str, Any]] = {}
+    keys = _TextKeys()
+    calls: dict[str, Block] = {}
     system = body.get("system")
     for text in texts_of(blocks_of({"content": system})):
         yield Entry(keys.of("instructions", text), "instructions", text)
@@ -179,9 +182,20 @@ def _entries(body: Body, runs: Sequence[Run]) -> Iterator[Entry]:
                 yield entry
 
 
-def _entry(
-    role: str, block: Mapping[str, Any], keys: EntryKeys, calls: dict[str, Mapping[str, Any]]
-) -> Entry | None:
+class _TextKeys:
+    """Keys of texts: a hash, and which repetition it is."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, int] = {}
+
+    def of(self, role: str, text: str) -> str:
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        key = f"{role}:{digest}"
+        count = self._seen[key] = self._seen.get(key, 0) + 1
+        return key if count == 1 else f"{key}#{count}"
+
+
+def _entry(role: str, block: Block, keys: _TextKeys, calls: dict[str, Block]) -> Entry | None:
     match block["type"]:
         case "text":
             return _text_entry(role, block["text"], keys)
@@ -198,7 +212,7 @@ def _entry(
             return None
 
 
-def _text_entry(role: str, text: str, keys: EntryKeys) -> Entry:
+def _text_entry(role: str, text: str, keys: _TextKeys) -> Entry:
     match role:
         case "user":
             return Entry(keys.of("user", text), "user", text)
@@ -208,7 +222,7 @@ def _text_entry(role: str, text: str, keys: EntryKeys) -> Entry:
             return Entry(keys.of("instructions", text), "instructions", text)
 
 
-def _result_entry(block: Mapping[str, Any], call: Mapping[str, Any]) -> Entry:
+def _result_entry(block: Block, call: Block) -> Entry:
     text = result_text(block)
     return Entry(
         key=block["tool_use_id"],
@@ -221,6 +235,6 @@ def _result_entry(block: Mapping[str, Any], call: Mapping[str, Any]) -> Entry:
     )
 
 
-def _arguments(call: Mapping[str, Any]) -> Mapping[str, Any]:
+def _arguments(call: Block) -> Mapping[str, Any]:
     arguments = call.get("input")
     return arguments if isinstance(arguments, dict) else {}

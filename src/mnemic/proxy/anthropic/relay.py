@@ -14,7 +14,7 @@ from typing import Any
 
 from mnemic.proxy.anthropic.errors import error_event
 from mnemic.proxy.anthropic.response import Response
-from mnemic.proxy.anthropic.turns import place_after
+from mnemic.proxy.anthropic.turns import place_after, turn_of
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.protocol import Body, Exchange, Round, ServerSentEvent
 
@@ -101,7 +101,7 @@ class AnthropicRelay:
         visible = [block for response in self._ended for block in response.visible]
         if note := self._note():
             visible.append({"type": "text", "text": note})
-        key = self._place.key_of(visible)
+        key = self._place.key_of(turn_of(visible))
         if not key:
             return None
         if not content:

@@ -49,7 +49,7 @@ class _Messages:
     def _turn(self, run: Run) -> Sequence[Body]:
         """A turn of the assistant as the provider has it."""
         exchanges = self._changes.exchanges
-        exchange = exchanges.get(self._places.key_of(list(run.blocks))) if exchanges else None
+        exchange = exchanges.get(self._places.key_of(run)) if exchanges else None
         if exchange is None:
             return run.messages
         self._owed = exchange.results
@@ -58,6 +58,9 @@ class _Messages:
     def _user(self, run: Run) -> Iterator[Body]:
         """Messages of the user: results of hidden calls first, results of tools as the pager shows them."""
         owed, self._owed = self._owed, ()
+        if not owed and self._changes.replaced.keys().isdisjoint(run.results):
+            yield from run.messages
+            return
         for message in run.messages:
             shown = self._with_replaced(message)
             if owed:
@@ -114,9 +117,9 @@ def _closed_turns(runs: Sequence[Run]) -> ThinkingCut:
     places, last, kept_from = TurnPlaces(), "", ""
     for run in runs:
         if run.role == "assistant":
-            last = places.key_of(list(run.blocks))
+            last = places.key_of(run)
             kept_from = kept_from or last
-        elif run.role == "user" and not result_ids(run.blocks):
+        elif run.role == "user" and not run.results:
             kept_from = ""
         places.pass_by(run)
     return ThinkingCut("", last, kept_from)

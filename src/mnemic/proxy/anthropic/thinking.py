@@ -14,7 +14,7 @@ and the request asks the API to ignore what does not fit (`drop_block`).
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mnemic.proxy.anthropic.blocks import THINKING, Run, blocks_of, result_ids
+from mnemic.proxy.anthropic.blocks import THINKING, Run, blocks_of
 from mnemic.proxy.anthropic.reading import thinking_type
 from mnemic.proxy.anthropic.turns import TurnPlaces
 from mnemic.proxy.protocol import Body, ThinkingCut
@@ -83,9 +83,9 @@ class _Places:
         places = TurnPlaces()
         for number, run in enumerate(runs):
             if run.role == "assistant":
-                self._turns[places.key_of(list(run.blocks))] = number
+                self._turns[places.key_of(run)] = number
             elif run.role == "user":
-                self._results.update(dict.fromkeys(result_ids(run.blocks), number))
+                self._results.update(dict.fromkeys(run.results, number))
             places.pass_by(run)
 
     def range_of(self, cut: ThinkingCut) -> tuple[range, int]:

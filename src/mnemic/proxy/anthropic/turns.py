@@ -4,10 +4,9 @@ A turn that calls tools is named by the ids of the calls. Another turn is named 
 last call before it, and how many times the user spoke since. Text alone is no name, because "Done." repeats.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from mnemic.proxy.anthropic.blocks import Run, call_ids, result_ids, runs_of, texts_of
+from mnemic.proxy.anthropic.blocks import Block, Run, runs_of, texts_of
 from mnemic.proxy.anthropic.opening import OPENING_MESSAGES, has_opening
 from mnemic.proxy.protocol import Body
 from mnemic.proxy.turn_keys import turn_key
@@ -24,28 +23,33 @@ class TurnPlaces:
 
     def pass_by(self, run: Run) -> None:
         """Go on past messages."""
-        blocks = list(run.blocks)
-        if run.role == "user" and self._is_prompt(blocks):
-            self._prompts += 1
-        elif run.role == "assistant":
-            ids = call_ids(blocks, self._hidden)
-            self._hidden_ids.update(set(call_ids(blocks)).difference(ids))
-            if ids:
-                self._last_call, self._prompts = ids[-1], 0
+        if run.role == "user":
+            if self._is_prompt(run):
+                self._prompts += 1
+        elif run.calls:
+            for call in run.calls:
+                if call.get("name") in self._hidden:
+                    self._hidden_ids.add(call["id"])
+                else:
+                    self._last_call, self._prompts = call["id"], 0
 
-    def key_of(self, blocks: Sequence[Mapping[str, Any]]) -> str:
+    def key_of(self, run: Run) -> str:
         """The key of a turn at this place; empty if the turn has neither calls nor text."""
-        ids = call_ids(blocks, self._hidden)
+        ids = [call["id"] for call in run.calls if call.get("name") not in self._hidden]
+        if ids:
+            return turn_key(ids, text="", answers="")
         # Clients join the texts of a turn in different ways: without whitespace all are the same.
-        text = "".join("".join(texts_of(blocks)).split())
-        if not ids and not text:
-            return ""
-        return turn_key(ids, text=text, answers=f"{self._last_call}/{self._prompts}")
+        text = "".join("".join(texts_of(run.blocks)).split())
+        return turn_key((), text=text, answers=f"{self._last_call}/{self._prompts}") if text else ""
 
-    def _is_prompt(self, blocks: Sequence[Mapping[str, Any]]) -> bool:
+    def _is_prompt(self, run: Run) -> bool:
         """Whether the user speaks: no result of the client's tools, and something besides results."""
-        ids = result_ids(blocks)
-        return self._hidden_ids.issuperset(ids) and len(ids) < len(blocks)
+        return len(run.results) < len(run.blocks) and self._hidden_ids.issuperset(run.results)
+
+
+def turn_of(blocks: Sequence[Block]) -> Run:
+    """A turn of the assistant with these blocks."""
+    return Run("assistant", [{"role": "assistant", "content": list(blocks)}])
 
 
 def place_after(body: Body, hidden: frozenset[str]) -> TurnPlaces:

@@ -15,29 +15,35 @@ from mnemic.proxy.chat.messages import (
 from mnemic.proxy.failed_results import says_failure
 from mnemic.proxy.json_text import dump_json, load_object
 from mnemic.proxy.protocol import Body, Conversation, Unsure
+from mnemic.proxy.side_requests import without_tools
 from mnemic.proxy.turn_keys import EntryKeys, root_hash
 
 
 def read_conversation(body: Body) -> Conversation:
     """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""
     messages = _checked_messages(body)
+    last = _last_role(messages)
     leading = _leading_instructions(messages)
     reader = _Reader()
     for message in messages[leading:]:
         reader.read(message)
     reader.check_end()
-    return Conversation(
+    tools = body.get("tools") or []
+    conversation = Conversation(
         model=str(body.get("model", "")),
         entries=tuple(reader.entries),
         root=root_hash(_first_words(messages)),
-        tool_names=frozenset(_tool_names(body["tools"])),
+        tool_names=frozenset(_tool_names(tools)),
         is_streamed=body.get("stream") is True,
         # No reasoning of this API is bound to the text before it.
         has_thinking=False,
-        at_user_turn=messages[-1]["role"] == "user",
-        fixed_chars=_fixed_chars(body["tools"], messages[:leading]),
+        at_user_turn=last == "user",
+        fixed_chars=_fixed_chars(tools, messages[:leading]),
         client_session=str(body.get("prompt_cache_key") or ""),
     )
+    if not tools:
+        raise without_tools(conversation)
+    return conversation
 
 
 class _Reader:
@@ -106,8 +112,8 @@ class _Reader:
 
 def _checked_messages(body: Body) -> list[Body]:
     """The messages of a request that memory can serve."""
-    if not isinstance(body.get("tools"), list) or not body["tools"]:
-        raise Unsure("no tools")
+    if not isinstance(body.get("tools") or [], list):
+        raise Unsure("tools of an unknown shape")
     if body.get("n") not in (None, 1):
         raise Unsure("several choices")
     if body.get("functions") or body.get("function_call"):
@@ -119,8 +125,6 @@ def _checked_messages(body: Body) -> list[Body]:
         raise Unsure("no messages")
     for message in messages:
         _check_message(message)
-    if messages[-1]["role"] not in ("user", "tool"):
-        raise Unsure("the last message is neither the user's nor a result")
     return messages
 
 
@@ -132,6 +136,14 @@ def _check_message(message: Any) -> None:
     calls = message.get("tool_calls")
     if calls is not None and not (isinstance(calls, list) and all(isinstance(call, dict) for call in calls)):
         raise Unsure("calls of an unknown shape")
+
+
+def _last_role(messages: Sequence[Body]) -> str:
+    """Whose the last message is; some clients add instructions behind it."""
+    roles = [message["role"] for message in messages if message["role"] not in INSTRUCTION_ROLES]
+    if not roles or roles[-1] == "assistant":
+        raise Unsure("the last message is neither the user's nor a result")
+    return str(roles[-1])
 
 
 def _leading_instructions(messages: Sequence[Body]) -> int:

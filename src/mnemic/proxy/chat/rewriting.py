@@ -17,7 +17,7 @@ from mnemic.proxy.turn_keys import Answered
 def rewrite_body(body: Body, changes: Changes) -> Body:
     """A new body: hidden turns inserted, results shortened, hidden tools offered."""
     rewritten = {**body, "messages": list(_messages(body["messages"], changes))}
-    if changes.tools:
+    if changes.tools and body.get("tools"):
         rewritten["tools"] = [*body["tools"], *map(tool_definition, changes.tools)]
     return rewritten
 

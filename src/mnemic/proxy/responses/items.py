@@ -43,7 +43,11 @@ BUILT_IN_CALLS = frozenset(
 )
 """Calls that the provider executes, or asks about, within its response."""
 MADE_BY_MODEL = CALLS | BUILT_IN_CALLS | {"compaction", "compaction_summary", "item_reference", "reasoning"}
-KNOWN = MADE_BY_MODEL | OUTPUTS.keys() | {"additional_tools", "mcp_approval_response", "message"}
+KNOWN = (
+    MADE_BY_MODEL
+    | OUTPUTS.keys()
+    | {"additional_tools", "compaction_trigger", "mcp_approval_response", "message"}
+)
 TEXT_PARTS = frozenset({"input_text", "output_text", "text", "summary_text", "refusal"})
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from mnemic.context.entry import Entry
 from mnemic.proxy.failed_results import says_failure
 from mnemic.proxy.json_text import dump_json
-from mnemic.proxy.protocol import Body, Conversation, Unsure
+from mnemic.proxy.protocol import Body, Compaction, Conversation, Unsure
 from mnemic.proxy.responses.items import (
     CALLS,
     INSTRUCTION_ROLES,
@@ -20,6 +20,7 @@ from mnemic.proxy.responses.items import (
     text_of,
     type_of,
 )
+from mnemic.proxy.side_requests import without_tools
 from mnemic.proxy.turn_keys import EntryKeys, root_hash
 
 PROVIDER_STATE = ("background", "conversation", "prompt")
@@ -42,19 +43,26 @@ def read_conversation(body: Body) -> Conversation:
     words = [entry.role for entry in reader.entries if entry.role != "instructions"]
     if not words or words[-1] not in ("user", "result"):
         raise Unsure("the last item is neither the user's nor a result")
-    return Conversation(
+    is_compaction = type_of(items[-1]) == "compaction_trigger"
+    conversation = Conversation(
         model=str(body.get("model", "")),
         entries=tuple(reader.entries),
         root=root_hash([previous_id] if previous_id else _first_words(items)),
         tool_names=frozenset(_tool_names(_all_tools(body, items))),
         is_streamed=body.get("stream") is True,
-        # Encrypted reasoning is not bound to the items before it.
-        has_thinking=False,
+        # Encrypted reasoning is not bound to the items before it, but in a summary of the conversation, too,
+        # each must be followed by the item that it led to.
+        has_thinking=(is_compaction or not body.get("tools")) and any(map(_is_reasoning, items)),
         at_user_turn=words[-1] == "user",
         fixed_chars=_fixed_chars(body, items[:leading]),
         client_session=str(body.get("prompt_cache_key") or ""),
         previous_id=previous_id,
     )
+    if is_compaction:
+        raise Compaction("a compaction by the provider", conversation)
+    if not body.get("tools"):
+        raise without_tools(conversation)
+    return conversation
 
 
 class _Reader:
@@ -129,8 +137,8 @@ class _Reader:
 
 def _checked_items(body: Body) -> list[Body]:
     """The items of a request that memory can serve."""
-    if not isinstance(body.get("tools"), list) or not body["tools"]:
-        raise Unsure("no tools")
+    if not isinstance(body.get("tools") or [], list):
+        raise Unsure("tools of an unknown shape")
     for name in PROVIDER_STATE:
         if body.get(name):
             raise Unsure(f"the field {name}")
@@ -146,6 +154,10 @@ def _checked_items(body: Body) -> list[Body]:
 
 def _is_known(item: Any) -> bool:
     return isinstance(item, dict) and type_of(item) in KNOWN
+
+
+def _is_reasoning(item: Body) -> bool:
+    return type_of(item) == "reasoning"
 
 
 def _is_reference(item: Body) -> bool:
@@ -171,7 +183,7 @@ def _first_words(items: Iterable[Body]) -> Iterator[str]:
 
 def _all_tools(body: Body, items: Iterable[Body]) -> Iterator[Any]:
     """Tools of the request, and those that were added in the course of it."""
-    yield from body["tools"]
+    yield from body.get("tools") or []
     for item in items:
         if type_of(item) in ("additional_tools", "tool_search_output"):
             yield from item.get("tools") or []
@@ -188,4 +200,8 @@ def _tool_names(tools: Iterable[Any]) -> Iterator[str]:
 
 def _fixed_chars(body: Body, leading: Iterable[Body]) -> int:
     texts = [text_of(item.get("content")) for item in leading]
-    return len(dump_json(body["tools"])) + len(text_of(body.get("instructions"))) + sum(map(len, texts))
+    return (
+        len(dump_json(body.get("tools") or []))
+        + len(text_of(body.get("instructions")))
+        + sum(map(len, texts))
+    )

@@ -30,7 +30,7 @@ def rewrite_body(body: Body, changes: Changes) -> Body:
         items = [*exchange.results, *items]
     if items != items_of(body):
         rewritten["input"] = items
-    if changes.tools:
+    if changes.tools and body.get("tools"):
         rewritten["tools"] = [*body["tools"], *map(tool_definition, changes.tools)]
     return rewritten
 

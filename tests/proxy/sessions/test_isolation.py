@@ -12,7 +12,7 @@ PROMPT = "Begin as every tenant does."
 
 
 async def ask(proxy: RunningProxy, tenant: str, session: str) -> None:
-    headers = {"x-mnemic-key": proxy.create_key(tenant).token, "x-session-id": session}
+    headers = {"x-mnemic-key": proxy.create_key(tenant).key, "x-session-id": session}
     async with aclosing(AnthropicSession(proxy.url, default_headers=headers)) as client:
         await client.ask(PROMPT)
 

@@ -1035,7 +1035,9 @@ BEGIN
                 ' WHERE given.tenant_id = $2 AND given.grant_id = child.grant_id AND given.owner = $1)'
             )
         ) AS dropped (guarded, condition) ON dropped.guarded = tables.guarded
-        ORDER BY dropped.guarded IS NULL, tables.depth DESC, tables.guarded::text
+        -- Transcripts before sessions, whose trigger deletes them, too: the receipt counts every row once.
+        ORDER BY dropped.guarded IS NULL, tables.depth DESC,
+            tables.guarded <> 'state.context_transcripts'::regclass, tables.guarded::text
     LOOP
         EXECUTE format('DELETE FROM %s AS child WHERE child.tenant_id = $2 AND (%s)', owned.guarded, owned.condition)
         USING erased, verified_tenant;

@@ -121,8 +121,12 @@ async def _admit(
 ) -> AdmittedObject:
     place = place_of(scope, session)
     opened = {**place, "channel": scope.channel, "sessions_max": SESSIONS_MAX}
-    await transaction.execute("context.open", opened)
     held = await transaction.first("context.hold_session", place)
+    if held is None:
+        # The limit counts sessions of an owner: those that begin at the same time take turns.
+        await transaction.execute("context.lock_sessions", place)
+        await transaction.execute("context.open", opened)
+        held = await transaction.first("context.hold_session", place)
     if held is None:
         raise ConflictError(
             f"The owner has {SESSIONS_MAX:,} sessions, which is the limit: delete some of them first."

@@ -187,6 +187,10 @@ JOIN state.context_contents AS contents
 WHERE objects.tenant_id = %(tenant_id)s AND objects.session_id = %(session_id)s AND objects.is_in_window
 ORDER BY objects."position"
 
+-- name: lock_sessions
+-- Lets the sessions of an owner begin one after the other.
+SELECT pg_advisory_xact_lock(hashtextextended('mnemic.context ' || %(tenant_id)s::text || ' ' || %(owner)s::text, 0))
+
 -- name: open
 -- Begins a session, unless it exists or the owner has too many.
 INSERT INTO state.context_sessions (tenant_id, owner, channel, session)

@@ -5,11 +5,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 MAIN = "from mnemic.cli.app import main; main()"
+START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 60.0
 
 
@@ -40,17 +42,28 @@ class ProxyProcess:
         """Send a signal, and wait for the end."""
         if self._process.poll() is None:
             self._process.send_signal(number)
-        self._process.wait(STOP_TIMEOUT_S)
+        try:
+            self._process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+            raise
         if self._process.stdout is not None:
             self._process.stdout.close()
 
     def _address(self) -> str:
         assert self._process.stdout is not None
+        # A proxy that does not start is killed, so that reading ends.
+        watch = threading.Timer(START_TIMEOUT_S, self._process.kill)
+        watch.start()
         text = ""
-        while "}" not in text:
-            line = self._process.stdout.readline()
-            assert line, self.log.read_text()
-            text += line
+        try:
+            while "}" not in text:
+                line = self._process.stdout.readline()
+                assert line, self.log.read_text()
+                text += line
+        finally:
+            watch.cancel()
         return str(json.loads(text)["url"])
 
 

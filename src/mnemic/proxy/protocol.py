@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from mnemic.context.entry import Entry
+from mnemic.proxy.beginning import Beginning, ShownTurn
 
 Body = dict[str, Any]
 ApiName = Literal["anthropic", "chat", "responses"]
@@ -84,6 +85,8 @@ class Conversation:
     """Key of the assistant's last turn."""
     open_turn: str = ""
     """Key of the first turn whose thinking must stay, because results of its calls are being sent."""
+    beginning: Beginning = field(default_factory=Beginning)
+    """Names the session of a client that does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,9 @@ class Relay(Protocol):
 
         `results` are those of the hidden calls of the last response, if it also calls tools of the client.
         """
+
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
 
     def finish(self) -> bytes:
         """The end of the stream for the client; for a response that was not streamed, its body.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import httpx
 
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.endpoints import Provider
 from mnemic.proxy.errors import UpstreamError
@@ -35,7 +36,7 @@ REFUSED = 400
 OK = 200
 
 Answer = Callable[[Sequence[HiddenCall]], Awaitable[Mapping[str, str]]]
-Store = Callable[[Exchange], Awaitable[None]]
+Store = Callable[[Exchange | None, ShownTurn], Awaitable[None]]
 
 
 class RefusedError(Exception):
@@ -85,9 +86,7 @@ class Rounds:
                 break
             body = self.relay.continued(await self.answer(ended.hidden))
         results = await self.answer(rounds[-1].hidden) if rounds[-1].hidden else {}
-        exchange = self.relay.exchange(results)
-        if exchange is not None:
-            await self.store(exchange)
+        await self.store(self.relay.exchange(results), self.relay.shown())
         await self._finish()
         return Outcome(tuple(rounds))
 

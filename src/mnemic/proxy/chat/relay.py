@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.chat.assembly import Assembly, Call
 from mnemic.proxy.chat.messages import NOT_ANSWERED, answered_by, tool_message
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
@@ -146,6 +147,10 @@ class ChatRelay:
             items=[*self._turns, *([message] if message else [])],
             results=self._results(answered, results),
         )
+
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
+        return ShownTurn(self._shown_text(), [call.id for call in self._now.shown()])
 
     def finish(self) -> bytes:
         """The held end of the stream; for a response that was not streamed, its body."""

@@ -8,6 +8,7 @@ ends a response waits until `finish`: only then it is known whether the turn goe
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.chat.messages import NOT_ANSWERED
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.openai_errors import provider_error
@@ -22,6 +23,7 @@ from mnemic.proxy.responses.items import (
     is_opening,
     items_of,
     name_of,
+    shown_turn,
 )
 from mnemic.proxy.responses.response import Response, as_input, without_calls
 from mnemic.proxy.responses.stored import shown_tools
@@ -114,15 +116,18 @@ class ResponsesRelay:
         if not now.is_ended or not (is_changed or self._may_be_continued()):
             return None
         cut = hidden if now.is_cut else []
-        shown = [item for response in (*self._earlier, now) for item in response.shown()]
         return Exchange(
-            key=self._key(shown),
+            key=self._key(self._all_shown()),
             items=[*self._turns, *self._input_of(without_calls(now.items(), cut))] if is_changed else [],
             results=[
                 call_output(_call_id(item), results.get(_call_id(item), NOT_ANSWERED)) for item in hidden
             ],
             response_ids={str(self._first.get("id")): now.response_id} if self._is_stored() else {},
         )
+
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
+        return shown_turn(self._all_shown())
 
     def finish(self) -> bytes:
         """The held end of the stream; for a response that was not streamed, its body."""
@@ -144,6 +149,10 @@ class ResponsesRelay:
         response = {**self._first, "object": "response", "status": "failed", "error": cause, "output": []}
         failed = {"type": "response.failed", "response": response}
         return self._made(event) + self._made(failed)
+
+    def _all_shown(self) -> list[Body]:
+        """The items that the client sees."""
+        return [item for response in (*self._earlier, self._now) for item in response.shown()]
 
     def _hold_end(self, event: ServerSentEvent, data: Body, kind: str) -> bytes:
         now = self._now

@@ -102,6 +102,19 @@ async def session_of_response(database: TenantDatabase, scope: Scope, response_i
     return str(row["session"]) if row is not None else None
 
 
+async def find_response(
+    database: TenantDatabase, scope: Scope, response_id: str
+) -> tuple[Exchange, frozenset[str]] | None:
+    """The exchange of a response that the provider stores, and names of the hidden tools of its session."""
+    parameters = {"owner": scope.require_owner(), "key": response_key(response_id)}
+    async with database.transaction() as transaction:
+        row = await transaction.first("context_exchanges.of_response", parameters)
+    if row is None:
+        return None
+    hidden = frozenset(str(tool["name"]) for tool in load_json(bytes(row["tools"])))
+    return _exchange(parameters["key"], row["content"]), hidden
+
+
 async def store_cut(database: TenantDatabase, scope: Scope, session: str, cut: ThinkingCut) -> None:
     """Store which thinking a change made unfit."""
     async with database.transaction() as transaction:

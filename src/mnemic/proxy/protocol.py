@@ -209,8 +209,11 @@ class Api(Protocol):
     def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Headers of the client that a rewritten body needs changed, by name in lower case."""
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> Relay:
-        """Begin the response to a rewritten body; `hidden` names the tools that the proxy answers."""
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> Relay:
+        """Begin the response to a rewritten body; `hidden` names the tools that the proxy answers.
+
+        `previous_id` is that of `Conversation`.
+        """
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself, in the shape of this API."""

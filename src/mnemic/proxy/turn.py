@@ -26,7 +26,7 @@ from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
-from mnemic.proxy.exchanges import session_of_response
+from mnemic.proxy.exchanges import find_response, session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
 from mnemic.proxy.hidden_tools import offered_tools
@@ -35,6 +35,7 @@ from mnemic.proxy.opening import recall_opening
 from mnemic.proxy.paging import Decision
 from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
 from mnemic.proxy.request_bodies import parse
+from mnemic.proxy.responses.stored import StoredResponse
 from mnemic.proxy.rounds import RefusedError, Rounds
 from mnemic.proxy.sessions import identify, session_name
 from mnemic.runtime.core import Caller as CoreCaller
@@ -89,6 +90,16 @@ class Turns:
             await self._pass_through(request, endpoint, raw, "failed")
         else:
             await self._act(request, endpoint, prepared, raw)
+
+    async def stored_response(self, caller: Caller, response_id: str) -> StoredResponse | None:
+        """A response that the provider stores; None if it passed unchanged, or if the database is down."""
+        try:
+            async with self._database.calling():
+                core = CoreCaller(await self._core(caller), self._scope(caller))
+                found = await find_response(core.database, core.scope, response_id)
+        except DatabaseDownError:
+            return None
+        return StoredResponse(response_id, *found) if found is not None else None
 
     async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, raw: bytes) -> Prepared:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
@@ -193,7 +204,7 @@ class Turns:
             self._forwarder,
             endpoint.provider,
             _headers(prepared, request),
-            prepared.api.relay(prepared.body, prepared.hidden),
+            prepared.api.relay(prepared.body, prepared.hidden, previous_id=prepared.conversation.previous_id),
             prepared.conversation.is_streamed,
             turn.answer,
             turn.store,

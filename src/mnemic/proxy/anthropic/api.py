@@ -27,7 +27,7 @@ class AnthropicApi:
         """The beta header, if a rewritten body asks for thinking that does not fit to be ignored."""
         return binding_headers(body, headers)
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> AnthropicRelay:
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> AnthropicRelay:
         """Begin the response to a rewritten body."""
         return AnthropicRelay(body, hidden)
 

@@ -22,7 +22,7 @@ class ChatApi:
         """A new body for the provider; the given one is not changed."""
         return rewrite_body(body, changes)
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> ChatRelay:
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> ChatRelay:
         """Begin the response to a rewritten body."""
         return ChatRelay(body, hidden)
 

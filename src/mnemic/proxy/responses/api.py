@@ -22,9 +22,9 @@ class ResponsesApi:
         """A new body for the provider; the given one is not changed."""
         return rewrite_body(body, changes)
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> ResponsesRelay:
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> ResponsesRelay:
         """Begin the response to a rewritten body."""
-        return ResponsesRelay(body, hidden)
+        return ResponsesRelay(body, hidden, previous_id=previous_id)
 
     def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
         """None: a rewritten body needs no other headers."""

@@ -36,8 +36,9 @@ ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"
 class ResponsesRelay:
     """See `mnemic.proxy.protocol.Relay`."""
 
-    def __init__(self, body: Body, hidden: frozenset[str]) -> None:
+    def __init__(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> None:
         self._body = body
+        self._previous_id = previous_id
         self._hidden = hidden
         items = items_of(body)
         self._answers = _answered_by(items)
@@ -221,6 +222,8 @@ class ResponsesRelay:
     def _shown_response(self, response: Body) -> Body:
         """The response object as the client sees it."""
         shown = {**response, **{name: self._first[name] for name in self._first if name in response}}
+        if self._previous_id and response.get("previous_response_id"):
+            shown["previous_response_id"] = self._previous_id
         if isinstance(response.get("tools"), list):
             shown["tools"] = shown_tools(response["tools"], self._hidden)
         if response.get("output"):

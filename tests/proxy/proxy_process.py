@@ -18,11 +18,13 @@ STOP_TIMEOUT_S = 60.0
 class ProxyProcess:
     """A running proxy. Its log is in a file."""
 
-    def __init__(self, folder: Path, provider: str, log: Path, **environment: str) -> None:
+    def __init__(
+        self, folder: Path, provider: str, log: Path, *, command: str = "proxy", **environment: str
+    ) -> None:
         self.log = log
         with log.open("a") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", MAIN, "proxy", "--port", "0", "--json", "--no-worker"],
+                [sys.executable, "-c", MAIN, command, "--port", "0", "--json", "--no-worker"],
                 env={
                     **os.environ,
                     "MNEMIC_DATA_DIR": str(folder),
@@ -68,9 +70,11 @@ class ProxyProcess:
 
 
 @contextmanager
-def proxy_process(folder: Path, provider: str, log: Path, **environment: str) -> Iterator[ProxyProcess]:
-    """A proxy in front of a provider, ended at the end of the block."""
-    running = ProxyProcess(folder, provider, log, **environment)
+def proxy_process(
+    folder: Path, provider: str, log: Path, *, command: str = "proxy", **environment: str
+) -> Iterator[ProxyProcess]:
+    """A proxy in front of a provider, or a server with one, ended at the end of the block."""
+    running = ProxyProcess(folder, provider, log, command=command, **environment)
     try:
         yield running
     finally:

@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mnemic.context.entry import Entry
 from mnemic.context.step import Fault
 from mnemic.errors import ConflictError, MnemicError
 from mnemic.proxy import paging
@@ -24,6 +25,8 @@ from mnemic.runtime.proxy_counts import ProxyCounts
 from mnemic.sdk.memory import AsyncMemory
 
 UNAVAILABLE = "Error: the memory is not available now. Go on without it."
+
+Asked = Mapping[str, tuple[str, Mapping[str, Any]]]
 
 logger = logging.getLogger("mnemic.proxy")
 
@@ -94,13 +97,16 @@ class ActiveTurn:
     async def record(self, outcome: Outcome) -> None:
         """Save the window and record the turn; the client does not wait for it."""
         session = self.prepared.session
+        asked = session.asked
+        calls = (call for each in outcome.rounds for call in each.client_calls)
+        session.asked = {call_id: (tool, arguments) for call_id, tool, arguments in calls}
         async with session.lock:
             is_saved = await self._attempt(self._save(session, outcome), "window not saved")
             if not is_saved:
                 # The next request loads what is stored.
                 session.forget()
         async with session.recording_lock:
-            if await self._attempt(self._record(session, outcome), "turn not recorded"):
+            if await self._attempt(self._record(session, outcome, asked), "turn not recorded"):
                 self.counts.turn_count += 1
             else:
                 session.recorded = None
@@ -174,7 +180,7 @@ class ActiveTurn:
             faults = tuple(self.faults)
             await paging.save(session, self.prepared.caller, self.prepared.conversation, step, faults=faults)
 
-    async def _record(self, session: OpenSession, outcome: Outcome) -> None:
+    async def _record(self, session: OpenSession, outcome: Outcome, asked: Asked) -> None:
         name, caller = session.name, self.prepared.caller
         if session.recorded is None:
             session.recorded = await recorded_ids(caller, name.owner, session.conversation)
@@ -183,7 +189,21 @@ class ActiveTurn:
         part = session.conversation
         part = f"{part}\0{conversation.previous_id}" if conversation.previous_id else part
         new = await asyncio.to_thread(
-            recording_of, part, conversation.entries, outcome.said, frozenset(session.recorded)
+            recording_of,
+            part,
+            _with_calls(conversation.entries, asked),
+            outcome.said,
+            frozenset(session.recorded),
         )
         await record(caller, name.owner, session.conversation, new)
         session.recorded |= new.ids
+
+
+def _with_calls(entries: Sequence[Entry], asked: Asked) -> list[Entry]:
+    """Entries in which results without their call have its tool and arguments, if these are known."""
+    return [
+        replace(entry, tool=asked[entry.key][0], arguments=asked[entry.key][1])
+        if entry.role == "result" and not entry.tool and entry.key in asked
+        else entry
+        for entry in entries
+    ]

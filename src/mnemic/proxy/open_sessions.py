@@ -10,6 +10,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mnemic.context.step import SavedWindow
 from mnemic.context.window import Window
@@ -64,6 +65,8 @@ class OpenSession:
     """Ids of memories that the session was given."""
     recorded: set[str] | None = None
     """External ids of turns and ids of tool calls that were recorded; None: not loaded."""
+    asked: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """Tool and arguments of the calls in the last response, by id: the next request may hold only results."""
     exchange_characters: int = 0
     size_bytes: int = 0
 

@@ -19,6 +19,10 @@ Body = dict[str, Any]
 ApiName = Literal["anthropic", "chat", "responses"]
 
 
+CAPPED = "(The turn ended here: it asked the memory too many times.)"
+"""What the client sees of a turn that would have nothing to show: most clients drop an empty turn."""
+
+
 class Unsure(Exception):
     """The request holds something that the proxy does not know: forward the original bytes."""
 

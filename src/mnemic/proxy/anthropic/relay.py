@@ -17,11 +17,9 @@ from mnemic.proxy.anthropic.response import Response
 from mnemic.proxy.anthropic.turns import place_after, shown_turn, turn_of
 from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
-from mnemic.proxy.protocol import Body, Exchange, Round, ServerSentEvent
+from mnemic.proxy.protocol import CAPPED, Body, Exchange, Round, ServerSentEvent
 
 ENDS = frozenset({"message_delta", "message_stop"})
-CAPPED = "(The turn ended here: it asked the memory too many times.)"
-"""What the client sees of a turn that would have nothing to show: most clients drop an empty turn."""
 
 
 class AnthropicRelay:

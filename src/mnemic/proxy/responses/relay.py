@@ -12,7 +12,7 @@ from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.chat.messages import NOT_ANSWERED
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.openai_errors import provider_error
-from mnemic.proxy.protocol import Body, Exchange, HiddenCall, Round, ServerSentEvent
+from mnemic.proxy.protocol import CAPPED, Body, Exchange, HiddenCall, Round, ServerSentEvent
 from mnemic.proxy.responses.items import (
     arguments_of,
     assistant_text,
@@ -25,6 +25,7 @@ from mnemic.proxy.responses.items import (
     name_of,
     shown_turn,
 )
+from mnemic.proxy.responses.message_events import message_events, message_item
 from mnemic.proxy.responses.response import Response, as_input, without_calls
 from mnemic.proxy.responses.stored import shown_tools
 from mnemic.proxy.responses.turns import key_of_turn
@@ -134,9 +135,11 @@ class ResponsesRelay:
         """The held end of the stream; for a response that was not streamed, its body."""
         now = self._now
         if now.end is not None:
+            note = self._note_events()
             shown = self._shown_response(now.end_data["response"])
             is_changed = shown != now.end_data["response"]
-            return self._numbered(now.end, {**now.end_data, "response": shown}, is_changed=is_changed)
+            end = {**now.end_data, "response": shown}
+            return note + self._numbered(now.end, end, is_changed=is_changed)
         if now.body is None:
             return b""
         shown = self._shown_response(now.body)
@@ -153,7 +156,27 @@ class ResponsesRelay:
 
     def _all_shown(self) -> list[Body]:
         """The items that the client sees."""
-        return [item for response in (*self._earlier, self._now) for item in response.shown()]
+        items = [item for response in (*self._earlier, self._now) for item in response.shown()]
+        return [*items, *self._note()]
+
+    def _note(self) -> list[Body]:
+        """What to show of a turn that ends although its last response asks for nothing but the memory."""
+        now = self._now
+        is_capped = now.is_ended and not now.is_cut and now.hidden() and not now.asks_client()
+        shown = [item for response in (*self._earlier, now) for item in response.shown()]
+        return (
+            [message_item(CAPPED, f"msg_{self._first.get('id')}")]
+            if is_capped and not assistant_text(shown)
+            else []
+        )
+
+    def _note_events(self) -> bytes:
+        index = self._shown_count
+        return b"".join(
+            self._made({**event, "output_index": index})
+            for item in self._note()
+            for event in message_events(item)
+        )
 
     def _hold_end(self, event: ServerSentEvent, data: Body, kind: str) -> bytes:
         now = self._now
@@ -231,6 +254,7 @@ class ResponsesRelay:
             shown["output"] = [
                 *before,
                 *(item for item in response["output"] if not _is_hidden(item, self._now)),
+                *self._note(),
             ]
         if self._earlier and isinstance(response.get("usage"), dict):
             shown["usage"] = self._usage(response["usage"])

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from mnemic.proxy.anthropic.errors import error_body
 from mnemic.proxy.anthropic.reading import read_conversation
 from mnemic.proxy.anthropic.relay import AnthropicRelay
 from mnemic.proxy.anthropic.rewriting import rewrite_body
 from mnemic.proxy.anthropic.thinking import binding_headers
+from mnemic.proxy.errors import error_body
 from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
 
 
@@ -33,4 +33,4 @@ class AnthropicApi:
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself."""
-        return error_body(status, message)
+        return error_body("anthropic", status, message)

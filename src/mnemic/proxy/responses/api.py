@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mnemic.proxy.openai_errors import error_body
+from mnemic.proxy.errors import error_body
 from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
 from mnemic.proxy.responses.reading import read_conversation
 from mnemic.proxy.responses.relay import ResponsesRelay
@@ -32,4 +32,4 @@ class ResponsesApi:
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself."""
-        return error_body(status, message)
+        return error_body("openai", status, message)

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mnemic.proxy.beginning import ShownTurn
-from mnemic.proxy.chat.messages import OPENING_ARGUMENTS, OPENING_CALL_ID, OPENING_TOOL
+from mnemic.proxy.chat.messages import OPENING_ARGUMENTS, OPENING_CALL_ID
 from mnemic.proxy.json_text import load_object
+from mnemic.proxy.opening_call import OPENING_TOOL
 from mnemic.proxy.protocol import Body, HiddenTool
 from mnemic.proxy.turn_keys import Answered
 

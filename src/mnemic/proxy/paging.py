@@ -14,7 +14,7 @@ from mnemic.context.step import Fault, Step
 from mnemic.context.store import load_window, save_step_in
 from mnemic.context.window import Window
 from mnemic.db.database import Transaction
-from mnemic.proxy.exchanges import begin_transcript, load_transcript, store_cut_in
+from mnemic.proxy.exchanges import Transcript, begin_transcript, load_transcript, store_cut_in
 from mnemic.proxy.open_sessions import OpenSession
 from mnemic.proxy.protocol import Changes, Conversation, HiddenTool, ThinkingCut
 from mnemic.proxy.thinking_cuts import cut_at_epoch, cut_at_start
@@ -31,6 +31,7 @@ class Decision:
     step: Step
     cut: ThinkingCut | None
     """New with this request."""
+    is_committed: bool = False
 
     @property
     def must_be_committed(self) -> bool:
@@ -62,7 +63,14 @@ async def begin(
     opening: str | None,
     tools: Sequence[HiddenTool],
 ) -> None:
-    """Store the start of a session: hidden tools and opening, as they are sent in every request."""
+    """Store the start of a session: hidden tools and opening, as they are sent in every request.
+
+    That of a provisional session is stored when it has its name.
+    """
+    if session.is_provisional:
+        cut = cut_at_start(conversation)
+        session.begin(Transcript(opening, tuple(tools), cuts=(cut,) if cut is not None else ()))
+        return
     session.begin(
         await begin_transcript(
             caller.database,

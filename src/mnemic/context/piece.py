@@ -49,6 +49,8 @@ class Piece:
     names: tuple[str, ...] = ()
     level_texts: dict[Level, str] = field(default_factory=dict)
     """Levels that were made so far."""
+    saved_tokens: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    """Tokens of the levels that were made before a restart."""
     _content_hash: bytes = b""
 
     @property

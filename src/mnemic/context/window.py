@@ -77,6 +77,7 @@ class Window:
         self._handles: dict[str, str] = {}
         self._replaced: dict[str, str] = {}
         self._unsettled: list[int] = []
+        self._lengths: list[int] = []
         self._saved = {each.key: each for each in saved.objects}
         self._related = list(saved.related)
         self._shown_names: Counter[str] = Counter()
@@ -262,7 +263,7 @@ class Window:
                 self._by_path[piece.path].remove(piece)
             del self._by_key[piece.key]
             self._replaced.pop(piece.key, None)
-        del self._pieces[position:]
+        del self._pieces[position:], self._lengths[position:]
         self._find_unsettled()
 
     def _find_unsettled(self) -> None:
@@ -290,6 +291,7 @@ class Window:
         self._by_key[entry.key] = piece
         if piece.sent_text is not None:
             self._replaced[entry.key] = piece.sent_text
+        self._lengths.append(len(piece.shown))
         self._chars += len(piece.shown)
         self._full_chars += len(entry.text)
         shown = piece.names if piece.sent_text is None and is_object else names_of(piece.shown)
@@ -430,7 +432,7 @@ class Window:
             for position, target in targets.items()
             for piece in [self._pieces[position]]
         ]
-        tokens = [len(piece.shown) * self._tokens_per_char for piece in self._pieces]
+        tokens = [length * self._tokens_per_char for length in self._lengths] if changes else []
         return best_start(tokens, changes, cached=cached, prices=self._prices, horizon_calls=horizon)
 
     def _length(self, piece: Piece, level: Level) -> int:
@@ -445,6 +447,7 @@ class Window:
         self._shown_names.subtract(names_of(before))
         self._set_level(piece, target.level)
         self._shown_names.update(names_of(piece.shown))
+        self._lengths[position] = len(piece.shown)
         self._chars += len(piece.shown) - len(before)
         self._replaced.pop(piece.key, None)
         if piece.sent_text is not None:
@@ -457,7 +460,7 @@ class Window:
         return min(PASSAGE_TOKENS_MAX, round(len(piece.entry.text) * self._tokens_per_char))
 
     def _saved_object(self, piece: Piece) -> SavedObject:
-        tokens = [round(len(piece.entry.text) * self._tokens_per_char), 0, 0, 0, 0]
+        tokens = [round(len(piece.entry.text) * self._tokens_per_char), *piece.saved_tokens[1:]]
         for level, text in piece.level_texts.items():
             tokens[level] = round(len(text) * self._tokens_per_char)
         return SavedObject(
@@ -483,4 +486,4 @@ def _take(piece: Piece, saved: SavedObject) -> None:
     piece.level, piece.sent_text = saved.level, saved.sent_text
     piece.first_call, piece.last_use = saved.first_call, saved.last_use
     piece.is_pinned, piece.superseded_by = saved.is_pinned, saved.superseded_by
-    piece.faults = saved.faults
+    piece.faults, piece.saved_tokens = saved.faults, saved.tokens

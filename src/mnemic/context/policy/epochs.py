@@ -74,18 +74,21 @@ def _by_age(piece: Piece, moment: Moment, protected: int, settings: PagingSettin
 
 
 def _is_in_work(piece: Piece, moment: Moment, settings: PagingSettings) -> bool:
-    """Whether a file is likely to be edited: recently edited, or named since it was read."""
-    if (
-        len(piece.entry.text) < settings.file_min_chars
-        or moment.call - piece.first_call < settings.file_calls
-    ):
+    """Whether a file is likely to be edited: recently edited, or named since it was read.
+
+    The user's turn often begins another task, so files are then kept for a shorter time.
+    """
+    if len(piece.entry.text) < settings.file_min_chars:
+        return True
+    kept_share = settings.turn_kept_share if moment.at_user_turn else 1.0
+    if moment.call - piece.first_call < settings.file_calls * kept_share:
         return True
     edited = moment.edited.get(piece.path)
     if edited is not None and edited >= piece.first_call:
-        return moment.call - edited < settings.edited_calls
+        return moment.call - edited < settings.edited_calls * kept_share
     is_named = piece.last_use > piece.first_call
     is_large = len(piece.entry.text) * moment.tokens_per_char > settings.file_max_tokens
-    return is_named and not is_large and moment.call - piece.last_use < settings.used_calls
+    return is_named and not is_large and moment.call - piece.last_use < settings.used_calls * kept_share
 
 
 def may_begin(moment: Moment) -> bool:

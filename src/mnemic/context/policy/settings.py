@@ -19,6 +19,8 @@ class PagingSettings:
     """A file keeps its full text for so many calls after the assistant last wrote its name."""
     edited_calls: int = 20
     """A file keeps its full text for so many calls after it was last edited."""
+    turn_kept_share: float = 0.6
+    """At the user's turns, files are kept for this share of those calls: another task may begin."""
     file_min_chars: int = 1_000
     """Shorter texts of files are never replaced: they are cheap, and needed most for their size."""
     file_max_tokens: int = 6_000
@@ -64,6 +66,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "protected_calls": (1, 1_000),
     "file_calls": (1, 10_000),
     "used_calls": (1, 10_000),
+    "turn_kept_share": (0.0, 1.0),
     "file_min_chars": (200, 1_000_000),
     "file_max_tokens": (0, 10_000_000),
     "edited_calls": (1, 10_000),

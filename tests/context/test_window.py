@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mnemic.context.entry import Entry
+from mnemic.context.piece import free_handle, handle_of
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.policy.zones import pressure_of
 from mnemic.context.step import Step
@@ -84,8 +85,39 @@ def test_a_restored_window_decides_the_same() -> None:
         assert observed(window, session(calls), seconds) == observed(restored, session(calls), seconds)
 
 
-def test_a_file_read_again_is_sent_as_one_line_or_supersedes_its_copy() -> None:
+def test_a_small_prompt_is_not_rewritten_unless_its_window_is_full() -> None:
+    least = PagingSettings().epoch_min_tokens
+    entries = session(20)
+    for budget_tokens, fixed_tokens, begins in ((10 * least, 0, False), (least // 2, least // 2, True)):
+        window = Window(PagingSettings(budget_tokens=budget_tokens))
+        steps = [
+            window.observe(
+                entries[: 2 * number + 2],
+                fixed_tokens=fixed_tokens,
+                now=START + timedelta(seconds=number * 400),
+                at_user_turn=True,
+            )
+            for number in range(20)
+        ]
+        assert window.tokens < least
+        assert any(step.epoch for step in steps) == begins
+
+
+def test_two_objects_never_share_a_handle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemic.context.piece.HANDLE_HEX", 1)
     window = Window()
+    observed(window, session(40), 0)
+    handles = [handle_of(f"r{number}", digits) for number in range(40) for digits in range(1, 5)]
+    taken: dict[str, str] = {}
+    for number in range(40):
+        taken[free_handle(f"r{number}", taken)] = f"r{number}"
+    assert len(taken) == 40
+    assert set(taken) <= set(handles)
+    assert all(window.text_of(handle) == window.text_of(key) for handle, key in taken.items())
+
+
+def test_a_file_read_again_is_sent_as_one_line_or_supersedes_its_copy() -> None:
+    window = Window(PagingSettings(epoch_min_tokens=0, faults_margin=0))
     text = "".join(f"{n}\tvalue_of_line_{n} = {n}\n" for n in range(100))
     first = call_and_result(1, tool="Read", text=text)
     observed(window, first, 0)

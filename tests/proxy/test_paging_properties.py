@@ -31,7 +31,7 @@ from tests.proxy.upstream.rules import Rules
 from tests.proxy.upstream.script import Call, Part, Text, Thinking
 
 PAGING = PagingSettings(
-    budget_tokens=6_000, protected_calls=2, edited_calls=2, used_calls=2, cold_min_tokens=500
+    budget_tokens=6_000, protected_calls=2, edited_calls=2, used_calls=2, epoch_min_tokens=500
 )
 HIDDEN = (HiddenTool("recall", "Search the memory.", {"type": "object", "properties": {}}),)
 COLD = timedelta(minutes=6)

@@ -1,17 +1,28 @@
 """One entry of a prompt as the window keeps it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from mnemic.context.entry import Entry
 from mnemic.context.levels.level import FULL, Level, ObjectType, Source
 
+LOWEST: Level = 3
+"""The level to which age and supersession lower an object."""
 HANDLE_HEX = 6
+"""Digits of a handle; more when two objects of a window would share it."""
+DIGEST_HEX = 64
 
 
-def handle_of(key: str) -> str:
+def handle_of(key: str, digits: int = HANDLE_HEX) -> str:
     """A short name by which the model asks for an object."""
-    return "m" + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:HANDLE_HEX]
+    return "m" + sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:digits]
+
+
+def free_handle(key: str, taken: Mapping[str, str]) -> str:
+    """The shortest handle that no other key has taken; `taken` holds keys by handle."""
+    handles = (handle_of(key, digits) for digits in range(HANDLE_HEX, DIGEST_HEX))
+    return next((each for each in handles if taken.get(each, key) == key), handle_of(key, DIGEST_HEX))
 
 
 @dataclass(slots=True)
@@ -26,6 +37,7 @@ class Piece:
     source_key: str = ""
     path: str = ""
     """The file that it shows, if it came from a tool that reads or edits files."""
+    handle: str = ""
     level: Level = FULL
     sent_text: str | None = None
     """What is sent in its place; None means the full text."""
@@ -37,6 +49,9 @@ class Piece:
     names: tuple[str, ...] = ()
     level_texts: dict[Level, str] = field(default_factory=dict)
     """Levels that were made so far."""
+    saved_tokens: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
+    """Tokens of the levels that were made before a restart."""
+    _content_hash: bytes = b""
 
     @property
     def key(self) -> str:
@@ -48,6 +63,18 @@ class Piece:
         return self.entry.text if self.sent_text is None else self.sent_text
 
     @property
+    def is_settled(self) -> bool:
+        """Whether no epoch changes it any more: it is at the lowest level, and not pinned."""
+        return self.level >= LOWEST and not self.is_pinned
+
+    @property
+    def content_hash(self) -> bytes:
+        """SHA-256 of the full text, computed once."""
+        if not self._content_hash:
+            self._content_hash = sha256(self.entry.text.encode("utf-8", "surrogatepass")).digest()
+        return self._content_hash
+
+    @property
     def source(self) -> Source:
         """What its levels are made from."""
         return Source(
@@ -56,6 +83,6 @@ class Piece:
             tool=self.entry.tool,
             key=self.source_key,
             is_error=self.entry.is_error,
-            handle=handle_of(self.key),
+            handle=self.handle,
             follows_call=True,
         )

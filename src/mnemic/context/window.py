@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from hashlib import sha256
 from typing import Literal
 
 from mnemic.context.entry import Entry
@@ -16,14 +15,16 @@ from mnemic.context.levels.kinds import file_of, kind_of, source_key
 from mnemic.context.levels.level import FULL, Level, LevelText, Source
 from mnemic.context.levels.shortening import make_level
 from mnemic.context.names import listed_names, names_of
-from mnemic.context.piece import Piece, handle_of
+from mnemic.context.piece import DIGEST_HEX, HANDLE_HEX, Piece, free_handle, handle_of
 from mnemic.context.policy.admission import admit
 from mnemic.context.policy.costs import Change, Start, best_start, prices_of
 from mnemic.context.policy.epochs import (
     SHORTENED_MIN_CHARS,
     Moment,
     Target,
+    horizon_calls,
     may_begin,
+    pays,
     target_of,
     targets_of,
 )
@@ -74,6 +75,9 @@ class Window:
         self._pieces: list[Piece] = []
         self._by_key: dict[str, Piece] = {}
         self._handles: dict[str, str] = {}
+        self._replaced: dict[str, str] = {}
+        self._unsettled: list[int] = []
+        self._lengths: list[int] = []
         self._saved = {each.key: each for each in saved.objects}
         self._related = list(saved.related)
         self._shown_names: Counter[str] = Counter()
@@ -124,7 +128,7 @@ class Window:
             admissions=tuple(each for each in admissions if each),
             transitions=transitions,
             epoch=epoch,
-            replaced={piece.key: piece.sent_text for piece in self._pieces if piece.sent_text is not None},
+            replaced=dict(self._replaced),
         )
         self._calls += 1
         self._sent_pieces = len(self._pieces)
@@ -150,14 +154,18 @@ class Window:
         for each in (key, *restored):
             self._by_key[each].last_use = self._calls
         piece.faults += 1
-        piece.is_pinned = piece.is_pinned or piece.faults >= self.settings.pin_faults
+        if piece.faults >= self.settings.pin_faults:
+            self.pin(key)
         self._fault_calls = [*self._fault_calls, self._calls][-_FAULT_CALLS_MAX:]
         self._appended_tokens += tokens
         return Fault(key=key, kind=kind, question=question, tokens=tokens, restored=restored)
 
     def pin(self, key: str) -> None:
         """Keep an object at its full text; if it fell, the next epoch brings it back."""
-        self._piece(key).is_pinned = True
+        piece = self._piece(key)
+        if not piece.is_pinned:
+            piece.is_pinned = True
+            self._find_unsettled()
 
     def unpin(self, key: str) -> None:
         """Let an object fall again."""
@@ -215,12 +223,19 @@ class Window:
         )
 
     def _piece(self, key: str) -> Piece:
-        piece = self._by_key.get(self._handles.get(key, key))
+        piece = self._by_key.get(self._handles.get(key, key)) or self._by_digest(key)
         if piece is None:
             raise NotFoundError(
                 f"No object {key!r} in this window. Use the key of an entry of the last request."
             )
         return piece
+
+    def _by_digest(self, handle: str) -> Piece | None:
+        """An object by a longer handle than it needs, now that the one with the same short handle is gone."""
+        if len(handle) <= 1 + HANDLE_HEX:
+            return None
+        objects = (piece for piece in self._pieces if piece.is_object)
+        return next((each for each in objects if handle_of(each.key, DIGEST_HEX).startswith(handle)), None)
 
     def _loss(self, now: datetime, model: str) -> Loss | None:
         """Why the provider's cache is lost before anything is decided."""
@@ -247,7 +262,17 @@ class Window:
             if piece.path:
                 self._by_path[piece.path].remove(piece)
             del self._by_key[piece.key]
-        del self._pieces[position:]
+            self._replaced.pop(piece.key, None)
+        del self._pieces[position:], self._lengths[position:]
+        self._find_unsettled()
+
+    def _find_unsettled(self) -> None:
+        """Positions of the objects that an epoch may change; the others cost no time in later calls."""
+        self._unsettled = [
+            position
+            for position, piece in enumerate(self._pieces)
+            if piece.is_object and not piece.is_settled
+        ]
 
     def _add(self, entry: Entry, *, is_known: bool) -> Admission | None:
         """Take an entry. A known one was sent before a restart: its uses are counted already."""
@@ -257,11 +282,16 @@ class Window:
         if entry.role in ("assistant", "call") and not is_known:
             self._notice_use(entry)
         if is_object:
+            piece.handle = free_handle(entry.key, self._handles)
+            self._handles[piece.handle] = entry.key
             admission = self._add_object(piece)
+            if not piece.is_settled:
+                self._unsettled.append(len(self._pieces))
         self._pieces.append(piece)
         self._by_key[entry.key] = piece
-        if is_object:
-            self._handles[handle_of(entry.key)] = entry.key
+        if piece.sent_text is not None:
+            self._replaced[entry.key] = piece.sent_text
+        self._lengths.append(len(piece.shown))
         self._chars += len(piece.shown)
         self._full_chars += len(entry.text)
         shown = piece.names if piece.sent_text is None and is_object else names_of(piece.shown)
@@ -292,7 +322,7 @@ class Window:
             self._by_path.setdefault(piece.path, []).append(piece)
             self._file_names.setdefault(file_name(piece.path), set()).add(piece.path)
         saved = self._saved.pop(piece.key, None)
-        if saved and saved.content_hash == _hash(entry.text):
+        if saved and saved.content_hash == piece.content_hash:
             _take(piece, saved)
             return None
         self._supersede(piece)
@@ -338,7 +368,7 @@ class Window:
             return
         text = self._level_text(piece, level)
         if piece.repeats:
-            text = f"{text}\nalready shown above, unchanged: {handle_of(piece.repeats)}"
+            text = f"{text}\nalready shown above, unchanged: {self._by_key[piece.repeats].handle}"
         names = self._hidden_names(piece, text)
         if names:
             text = f"{text}\nnames: {names}"
@@ -374,19 +404,20 @@ class Window:
     ) -> tuple[Epoch | None, tuple[Transition, ...]]:
         if not may_begin(moment):
             return None, ()
-        targets = targets_of(self._pieces, lambda piece: target_of(piece, moment, self.settings))
-        start = self._start(targets, cached)
+        targets = targets_of(
+            self._pieces, self._unsettled, lambda piece: target_of(piece, moment, self.settings)
+        )
+        start = self._start(targets, cached, horizon_calls(moment, self.settings))
         returns = moment.is_cold and any(target.level == FULL for target in targets.values())
-        if not returns and not self._pays(start, moment):
+        if not returns and not pays(start, moment, self.tokens, self._prices, self.settings):
             return None, ()
         before = self.tokens
         first = 0 if moment.is_cold else start.position
         chosen = {position: target for position, target in targets.items() if position >= first}
         transitions = tuple(each for each in map(self._change, chosen, chosen.values()) if each)
+        self._find_unsettled()
         self._epoch += 1
-        self._saved_usd += (
-            start.saving_usd - start.freed_tokens * self._prices.read * self.settings.horizon_calls
-        )
+        self._saved_usd += start.saving_usd - start.freed_tokens * self._prices.read * start.horizon_calls
         reason = loss or ("emergency" if moment.zone == "emergency" else "pressure")
         epoch = Epoch(
             number=self._epoch,
@@ -397,28 +428,19 @@ class Window:
         )
         return epoch, transitions
 
-    def _start(self, targets: dict[int, Target], cached: int) -> Start:
+    def _start(self, targets: dict[int, Target], cached: int, horizon: int) -> Start:
         changes = [
             Change(position, (len(piece.shown) - self._length(piece, target.level)) * self._tokens_per_char)
             for position, target in targets.items()
             for piece in [self._pieces[position]]
         ]
-        tokens = [len(piece.shown) * self._tokens_per_char for piece in self._pieces]
-        return best_start(
-            tokens, changes, cached=cached, prices=self._prices, horizon_calls=self.settings.horizon_calls
-        )
+        tokens = [length * self._tokens_per_char for length in self._lengths] if changes else []
+        return best_start(tokens, changes, cached=cached, prices=self._prices, horizon_calls=horizon)
 
     def _length(self, piece: Piece, level: Level) -> int:
         """Expected length at a level. Levels are made only for objects that really change."""
         chars = len(piece.entry.text)
         return chars if level == FULL else round(min(chars, STUB_CHARS + LEVEL_SHARES[level] * chars))
-
-    def _pays(self, start: Start, moment: Moment) -> bool:
-        if moment.zone == "emergency":
-            return start.freed_tokens > 0
-        if moment.is_cold:
-            return start.saving_usd > 0 and self.tokens >= self.settings.cold_min_tokens
-        return start.saving_usd > 0 and start.freed_tokens >= self.settings.epoch_min_share * self.tokens
 
     def _change(self, position: int, target: Target) -> Transition | None:
         """Move an object to its new level, and keep the counts of the window."""
@@ -427,7 +449,11 @@ class Window:
         self._shown_names.subtract(names_of(before))
         self._set_level(piece, target.level)
         self._shown_names.update(names_of(piece.shown))
+        self._lengths[position] = len(piece.shown)
         self._chars += len(piece.shown) - len(before)
+        self._replaced.pop(piece.key, None)
+        if piece.sent_text is not None:
+            self._replaced[piece.key] = piece.sent_text
         if piece.level == from_level:
             return None
         return Transition(key=piece.key, from_level=from_level, to_level=piece.level, reason=target.reason)
@@ -436,7 +462,7 @@ class Window:
         return min(PASSAGE_TOKENS_MAX, round(len(piece.entry.text) * self._tokens_per_char))
 
     def _saved_object(self, piece: Piece) -> SavedObject:
-        tokens = [round(len(piece.entry.text) * self._tokens_per_char), 0, 0, 0, 0]
+        tokens = [round(len(piece.entry.text) * self._tokens_per_char), *piece.saved_tokens[1:]]
         for level, text in piece.level_texts.items():
             tokens[level] = round(len(text) * self._tokens_per_char)
         return SavedObject(
@@ -444,7 +470,7 @@ class Window:
             type=piece.type,
             tool=piece.entry.tool,
             source_key=piece.source_key,
-            content_hash=_hash(piece.entry.text),
+            content_hash=piece.content_hash,
             tokens=(tokens[0], tokens[1], tokens[2], tokens[3], tokens[4]),
             level=piece.level,
             sent_text=piece.sent_text,
@@ -457,13 +483,9 @@ class Window:
         )
 
 
-def _hash(text: str) -> bytes:
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
-
-
 def _take(piece: Piece, saved: SavedObject) -> None:
     """Continue an object as it was stored."""
     piece.level, piece.sent_text = saved.level, saved.sent_text
     piece.first_call, piece.last_use = saved.first_call, saved.last_use
     piece.is_pinned, piece.superseded_by = saved.is_pinned, saved.superseded_by
-    piece.faults = saved.faults
+    piece.faults, piece.saved_tokens = saved.faults, saved.tokens

@@ -38,6 +38,8 @@ class Start:
     """Objects before this position stay as they are."""
     freed_tokens: float
     saving_usd: float
+    horizon_calls: int = 0
+    """For how many calls the saving is counted."""
 
 
 def best_start(
@@ -50,7 +52,7 @@ def best_start(
     `cached` is the number of pieces that the provider still holds. So objects deep in the prompt are only
     worth lowering together with much that stands after them.
     """
-    best = Start(position=len(tokens), freed_tokens=0.0, saving_usd=0.0)
+    best = Start(len(tokens), 0.0, 0.0, horizon_calls)
     kept = freed = uncached_freed = 0.0
     end = len(tokens)
     for change in sorted(changes, key=lambda each: -each.position):
@@ -63,5 +65,5 @@ def best_start(
         saving = freed * prices.read * horizon_calls + uncached_freed * prices.write
         saving -= rewritten * (prices.write - prices.read)
         if saving > best.saving_usd:
-            best = Start(position=change.position, freed_tokens=freed, saving_usd=saving)
+            best = Start(change.position, freed, saving, horizon_calls)
     return best

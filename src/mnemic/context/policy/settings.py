@@ -19,6 +19,8 @@ class PagingSettings:
     """A file keeps its full text for so many calls after the assistant last wrote its name."""
     edited_calls: int = 20
     """A file keeps its full text for so many calls after it was last edited."""
+    turn_kept_share: float = 0.6
+    """At the user's turns, files are kept for this share of those calls: another task may begin."""
     file_min_chars: int = 1_000
     """Shorter texts of files are never replaced: they are cheap, and needed most for their size."""
     file_max_tokens: int = 6_000
@@ -33,8 +35,13 @@ class PagingSettings:
     """For how many calls the saving of an epoch is counted, against the price of writing the cache again."""
     epoch_min_share: float = 0.08
     """An epoch with a warm cache frees at least this share of the prompt."""
-    cold_min_tokens: int = 30_000
-    """A prompt below this size is not rewritten, even when the provider's cache is cold."""
+    horizon_growth: float = 1.0
+    """A session is expected to go on for this multiple of its calls so far, up to `horizon_calls`."""
+    epoch_min_tokens: int = 40_000
+    """A smaller prompt is not rewritten, even when the provider's cache is cold: only in the zones of
+    critical and emergency."""
+    faults_margin: float = 1.0
+    """An epoch saves at least the price of so many faults."""
     cache_s: float = 300.0
     """After so many seconds without a request the provider has dropped its cache."""
     input_usd_per_million: float = 5.0
@@ -59,6 +66,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "protected_calls": (1, 1_000),
     "file_calls": (1, 10_000),
     "used_calls": (1, 10_000),
+    "turn_kept_share": (0.0, 1.0),
     "file_min_chars": (200, 1_000_000),
     "file_max_tokens": (0, 10_000_000),
     "edited_calls": (1, 10_000),
@@ -67,7 +75,9 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "names_share": (0.0, 0.5),
     "horizon_calls": (1, 10_000),
     "epoch_min_share": (0.0, 1.0),
-    "cold_min_tokens": (0, 10_000_000),
+    "horizon_growth": (0.0, 1_000.0),
+    "epoch_min_tokens": (0, 10_000_000),
+    "faults_margin": (0.0, 1_000.0),
     "cache_s": (0.0, 86_400.0),
     "input_usd_per_million": (0.0, 10_000.0),
     "cache_read_ratio": (0.0, 1.0),

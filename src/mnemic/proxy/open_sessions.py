@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mnemic.context.level_store import WrittenLevels
+from mnemic.context.levels.level import Level, LevelText, Source
 from mnemic.context.step import SavedWindow
 from mnemic.context.window import Window
 from mnemic.proxy.exchanges import Transcript
@@ -67,6 +69,7 @@ class OpenSession:
     """External ids of turns and ids of tool calls that were recorded; None: not loaded."""
     asked: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
     """Tool and arguments of the calls in the last response, by id: the next request may hold only results."""
+    levels: WrittenLevels = field(default_factory=WrittenLevels)
     exchange_characters: int = 0
     size_bytes: int = 0
 
@@ -87,6 +90,10 @@ class OpenSession:
         self.replaced = {each.key: each.sent_text for each in objects if each.sent_text is not None}
         self.begin(transcript or Transcript(None, ()))
         self.has_begun = transcript is not None
+
+    def make_level(self, source: Source, level: Level) -> LevelText:
+        """A level of an object, for the window: the one that a model wrote, if there is one by now."""
+        return self.levels.make(source, level)
 
     def begin(self, transcript: Transcript) -> None:
         """Repeat a transcript in every request."""

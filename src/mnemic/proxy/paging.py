@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from mnemic.context.level_store import WrittenLevels, written_levels
 from mnemic.context.levels.level import FULL
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import Fault, Step
@@ -42,17 +43,26 @@ class Decision:
 
 async def load(session: OpenSession, caller: Caller, settings: PagingSettings) -> None:
     """Load a session, unless it is cached and no other process has saved it meanwhile."""
-    name = session.name
+    name, scope = session.name, caller.scoped(session.name.owner)
     if session.window is not None:
         async with caller.database.transaction() as transaction:
             row = await transaction.first("context.session", {"owner": name.owner, "session": name.session})
         stored_version = row["version"] if row is not None else 0
         if stored_version == (session.saved.version if session.saved is not None else 0):
+            await _take_levels(session, caller, row["level_count"] if row is not None else 0)
             return
-    scope = caller.scoped(name.owner)
     saved = await load_window(caller.database, scope, name.session)
     transcript = await load_transcript(caller.database, scope, name.session)
-    session.take(Window(settings, saved), saved, transcript)
+    session.levels = WrittenLevels()
+    await _take_levels(session, caller, saved.level_count if saved is not None else 0)
+    session.take(Window(settings, saved, make_level=session.make_level), saved, transcript)
+
+
+async def _take_levels(session: OpenSession, caller: Caller, level_count: int) -> None:
+    """Get the levels that a model has written since the session was last looked at, if there are any."""
+    if level_count != session.levels.count:
+        scope = caller.scoped(session.name.owner)
+        session.levels = await written_levels(caller.database, scope, session.name.session, level_count)
 
 
 async def begin(

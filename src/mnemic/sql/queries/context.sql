@@ -141,7 +141,7 @@ SELECT (SELECT held.version FROM held) AS version
 -- name: session
 -- The state of a window, with its relationships.
 SELECT
-    session_id, version, epoch, call_count, tokens_per_char, model, sent_at, saved_usd, more,
+    session_id, version, epoch, call_count, tokens_per_char, model, sent_at, saved_usd, level_count, more,
     (
         SELECT coalesce(jsonb_agg(jsonb_build_array(from_key, to_key, relation) ORDER BY from_key, to_key, relation), '[]')
         FROM state.context_relationships AS related

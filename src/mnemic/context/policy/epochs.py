@@ -80,12 +80,13 @@ def _is_in_work(piece: Piece, moment: Moment, settings: PagingSettings) -> bool:
     """
     if len(piece.entry.text) < settings.file_min_chars:
         return True
-    kept_share = settings.turn_kept_share if moment.at_user_turn else 1.0
+    is_turn = moment.at_user_turn
+    kept_share = settings.turn_kept_share if is_turn else 1.0
     if moment.call - piece.first_call < settings.file_calls * kept_share:
         return True
     edited = moment.edited.get(piece.path)
     if edited is not None and edited >= piece.first_call:
-        return moment.call - edited < settings.edited_calls * kept_share
+        return moment.call - edited < settings.edited_calls * (settings.turn_edited_share if is_turn else 1.0)
     is_named = piece.last_use > piece.first_call
     is_large = len(piece.entry.text) * moment.tokens_per_char > settings.file_max_tokens
     return is_named and not is_large and moment.call - piece.last_use < settings.used_calls * kept_share

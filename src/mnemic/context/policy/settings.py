@@ -11,27 +11,30 @@ class PagingSettings:
 
     budget_tokens: int = 200_000
     """Tokens that the model's window holds; zones are shares of it."""
-    protected_calls: int = 4
+    protected_calls: int = 3
     """Objects first sent or used within so many calls never fall."""
     file_calls: int = 10
     """A file keeps its full text for so many calls after it was read."""
-    used_calls: int = 16
+    used_calls: int = 14
     """A file keeps its full text for so many calls after the assistant last wrote its name."""
     edited_calls: int = 20
     """A file keeps its full text for so many calls after it was last edited."""
-    turn_kept_share: float = 0.6
-    """At the user's turns, files are kept for this share of those calls: another task may begin."""
+    turn_kept_share: float = 0.5
+    """At the user's turns, files that were read or named are kept for this share of those calls: another
+    task may begin."""
+    turn_edited_share: float = 0.7
+    """At the user's turns, edited files are kept for this share of `edited_calls`."""
     file_min_chars: int = 1_000
     """Shorter texts of files are never replaced: they are cheap, and needed most for their size."""
     file_max_tokens: int = 6_000
     """A larger file that was not edited falls as output of commands does: it was read for orientation."""
     page_min_chars: int = 700
     """Shorter results are never replaced: a stub would hardly be shorter."""
-    admit_max_tokens: int = 1_000
+    admit_max_tokens: int = 600
     """Larger output of commands and searches is first sent at level 1."""
-    names_share: float = 0.12
+    names_share: float = 0.2
     """Share of an object's full text that the list of its names may take."""
-    horizon_calls: int = 30
+    horizon_calls: int = 42
     """For how many calls the saving of an epoch is counted, against the price of writing the cache again."""
     epoch_min_share: float = 0.08
     """An epoch with a warm cache frees at least this share of the prompt."""
@@ -67,6 +70,7 @@ _LIMITS: dict[str, tuple[float, float]] = {
     "file_calls": (1, 10_000),
     "used_calls": (1, 10_000),
     "turn_kept_share": (0.0, 1.0),
+    "turn_edited_share": (0.0, 1.0),
     "file_min_chars": (200, 1_000_000),
     "file_max_tokens": (0, 10_000_000),
     "edited_calls": (1, 10_000),

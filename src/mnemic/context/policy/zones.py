@@ -14,8 +14,8 @@ from mnemic.context.step import Zone
 _STARTS: tuple[tuple[float, Zone], ...] = (
     (0.92, "emergency"),
     (0.8, "critical"),
-    (0.3, "warning"),
-    (0.2, "caution"),
+    (0.22, "warning"),
+    (0.15, "caution"),
 )
 """Share of the budget at which each zone starts, fullest first."""
 _ORDER: tuple[Zone, ...] = ("normal", "caution", "warning", "critical", "emergency")

@@ -122,7 +122,7 @@ def _checked(source: Source, by_rules: Sequence[LevelText], answers: Sequence[_L
     dropped: dict[int, DropReason] = {}
     for rule, answer in zip(by_rules, answers, strict=True):
         written = _level_text(rule, answer)
-        # Level 2 must also be shorter than level 1, whoever made that.
+        # Level 2 must also be shorter than level 1, by a model or by rules.
         limits = [rule.tokens, *(under_header(source, each).tokens for each in accepted)]
         reason = _why_dropped(source, words, written, min(limits))
         if reason is None:

@@ -205,7 +205,7 @@ async def _say_healthy(request: ClientRequest) -> None:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Answer the server's lifespan messages; whoever opened the proxy closes it."""
+    """Answer the server's lifespan messages; the caller that opened the proxy closes it."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -64,6 +64,7 @@ async def _run(
     from mnemic.server.running import (  # noqa: PLC0415 (extra: server)
         Server,
         check_host,
+        collect_garbage_rarely,
         freeze_loaded_objects,
         is_loopback,
         listen,
@@ -79,6 +80,7 @@ async def _run(
                 address = url_of(listening)
                 server = Server(proxy_app, on_started=lambda: _say_started(address, keyless, json=json))
                 freeze_loaded_objects()
+                collect_garbage_rarely()
                 async with working(tenants) if worker else nullcontext():
                     await server.serve(sockets=[listening])
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from mnemic.context.entry import Entry
-from mnemic.context.levels.kinds import kind_of, source_key
+from mnemic.context.levels.kinds import file_of, kind_of, source_key
 from mnemic.context.levels.level import FULL, Level, LevelText, Source
 from mnemic.context.levels.shortening import make_level
 from mnemic.context.names import listed_names, names_of
@@ -314,6 +314,8 @@ class Window:
         piece.type = entry.type or kind_of(entry.tool, entry.arguments, entry.text)
         piece.source_key = entry.source_key or source_key(entry.tool, entry.arguments)
         piece.path = file_path(entry.tool, entry.arguments)
+        if not piece.path and piece.type == "file":  # A caller may name the source without arguments.
+            piece.path = file_of(entry.source_key)
         piece.names = names_of(entry.text)
         self._by_source.setdefault(piece.source_key, []).append(piece)
         if piece.path:

@@ -201,6 +201,13 @@ class Settings(BaseSettings):
             "How long a context session is kept after its last use, in days. Memories that it left stay."
         ),
     )
+    context_levels: Literal["rules", "llm"] = Field(
+        default="llm",
+        description=(
+            "What writes levels 1 and 2 of texts in context sessions: `llm`, which sends texts to the "
+            "language model in the background if one is configured, or `rules` alone."
+        ),
+    )
     webhook_private_addresses: bool = Field(
         default=False,
         description=(

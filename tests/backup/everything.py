@@ -178,6 +178,7 @@ async def _read(own: AsyncMemory, word: str) -> None:
     await context.query(f"what about {word}?", object=f"file {word}")
     await context.restore(f"file {word}")
     await context.relate(f"run {word}", f"file {word}")
+    assert [level.made_by for level in (await context.get(f"file {word}")).levels] == ["rules"] * 3
     closed = await context.close()
     assert closed.memory_ids
     database = core_of(own).storage.tenant_database

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
@@ -153,7 +154,8 @@ def _send(
     variadic = [given.pop(parameter.name) for parameter in call.parameters if parameter.is_variadic]
     before = [given.pop(parameter.name) for parameter in call.parameters[:1]] if variadic else []
     first: list[Any] = [[]] if call.route.is_stream else []
-    request = call.request(None, *first, *before, *(variadic[0] if variadic else []), **given)
+    group = SimpleNamespace(_arguments={name: given.pop(name) for name in call.route.group_parameters})
+    request = call.request(group, *first, *before, *(variadic[0] if variadic else []), **given)
     media_type = "application/x-ndjson" if call.route.is_stream else "application/json"
     return client.request(
         request.method,

@@ -10,7 +10,7 @@ from mnemic.config import Settings
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.jobs.queue import enqueue
-from mnemic.maintenance.exposition import FROM_DATABASE, FROM_POOL, MetricFamily, collect
+from mnemic.maintenance.exposition import FROM_DATABASE, FROM_POOL, MetricFamily, collect, proxy_metrics
 from mnemic.runtime.storage import Storage
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
@@ -93,7 +93,8 @@ async def test_every_metric_has_a_help_text_and_names_no_tenant(tenants: Tenants
     await memory.retain("Zenobia keeps bees.")
     families = await collect(tenants.database, tenants.call_metrics)
     assert {family.name for family in families} >= {name for name, _ in FROM_DATABASE.values()}
-    assert len(families) == 7 + len(FROM_POOL) + len(FROM_DATABASE)
+    of_proxy = proxy_metrics(tenants.call_metrics.proxy)
+    assert len(families) == 8 + len(of_proxy) + len(FROM_POOL) + len(FROM_DATABASE)
     assert all(family.help.endswith(".") and family.name.startswith("mnemic_") for family in families)
     assert names_in(families) <= {
         "operation",
@@ -104,6 +105,11 @@ async def test_every_metric_has_a_help_text_and_names_no_tenant(tenants: Tenants
         "outcome",
         "purpose",
         "direction",
+        "api",
+        "reason",
+        "tool",
+        "kind",
+        "cached",
     }
     assert [
         word for word in ("zenobia", "acme", "bees", str(tenant_a.id)) if word in repr(families).lower()

@@ -83,7 +83,8 @@ def running_proxy(
             started.set()
             raise
 
-    thread = threading.Thread(target=run, name="mnemic proxy")
+    # A daemon: a proxy that does not end fails its test, and must not keep the process alive.
+    thread = threading.Thread(target=run, name="mnemic proxy", daemon=True)
     thread.start()
     assert started.wait(START_TIMEOUT_S), "the proxy starts"
     assert not failures, failures

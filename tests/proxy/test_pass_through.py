@@ -9,6 +9,7 @@ import httpx
 import pytest
 import zstandard
 
+from mnemic.maintenance.exposition import proxy_metrics
 from tests.proxy.raw_upstream import CHUNKED_HEAD, RawUpstream, Received, chunk, response
 from tests.proxy.running import RunningProxy
 from tests.waiting import wait_until
@@ -149,6 +150,39 @@ def test_a_client_that_goes_away_cancels_the_request_to_the_provider(
     with proxy.client() as client, client.stream("POST", "/v1/messages", content=PLAIN[0]) as answer:
         next(answer.iter_raw())
     wait_until(lambda: upstream.closed_early == 1, what="the provider's connection to be closed")
+
+
+def test_absolute_targets_reach_the_configured_provider_only(
+    proxy: RunningProxy, upstream: RawUpstream, subtests: pytest.Subtests
+) -> None:
+    """A target such as http://evil.example/v1/messages names another host; so does the header Host."""
+    host, _, port = proxy.url.removeprefix("http://").partition(":")
+    for target in (
+        "http://evil.example/v1/messages",
+        "http://evil.example:80/v1/models",
+        "//evil.example/v1/x",
+    ):
+        upstream.received.clear()
+        head = f"POST {target} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Length: 2\r\n\r\n{{}}"
+        with subtests.test(target), socket.create_connection((host, int(port)), timeout=30) as connection:
+            connection.sendall(head.encode())
+            status = int(connection.recv(1 << 16).split()[1])
+            assert all(
+                one.header("host") == upstream.url.removeprefix("http://") for one in upstream.received
+            )
+            assert not any("evil" in one.target for one in upstream.received)
+            assert status in (200, 400, 404)
+
+
+def test_metrics_name_the_reasons_of_unchanged_requests(proxy: RunningProxy, upstream: RawUpstream) -> None:
+    with proxy.client() as client:
+        client.post("/v1/messages", content=PLAIN[0])
+        client.post("/v1/chat/completions", content=b"{ this is not JSON")
+    families = {family.name: family for family in proxy_metrics(proxy.tenants.call_metrics.proxy)}
+    samples = families["mnemic_proxy_requests_passed"].samples
+    assert {"api": "anthropic", "reason": "no tools"} in [sample.labels for sample in samples]
+    assert {sample.labels["api"] for sample in samples} >= {"anthropic", "chat"}
+    assert all(sample.value > 0 for sample in samples)
 
 
 def test_other_paths_pass_with_bodies_and_methods(proxy: RunningProxy, upstream: RawUpstream) -> None:

@@ -31,7 +31,8 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
 
     worker = tenants_worker(database, open_core, JOBS)
     working = asyncio.create_task(worker.run())
-    await wait_for(lambda: finished(admin) == 5, timeout_s=60, what="the jobs of the five default schedules")
+    count = len(JOBS.default_schedules)
+    await wait_for(lambda: finished(admin) == count, timeout_s=60, what="the jobs of all default schedules")
     worker.stop()
     await asyncio.wait_for(working, timeout=30)
     states = admin.execute("SELECT DISTINCT state FROM queue.finished_jobs").fetchall()

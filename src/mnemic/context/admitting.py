@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from mnemic.context.changing import held_window
 from mnemic.context.description import describe
 from mnemic.context.entry import Entry
+from mnemic.context.level_store import WrittenLevels, written_levels_in
 from mnemic.context.levels.kinds import kind_of
 from mnemic.context.levels.level import FULL, ObjectType, Source
 from mnemic.context.levels.tokens import tokens_of
@@ -121,8 +122,12 @@ async def _admit(
 ) -> AdmittedObject:
     place = place_of(scope, session)
     opened = {**place, "channel": scope.channel, "sessions_max": SESSIONS_MAX}
-    await transaction.execute("context.open", opened)
     held = await transaction.first("context.hold_session", place)
+    if held is None:
+        # The limit counts sessions of an owner: those that begin at the same time take turns.
+        await transaction.execute("context.lock_sessions", place)
+        await transaction.execute("context.open", opened)
+        held = await transaction.first("context.hold_session", place)
     if held is None:
         raise ConflictError(
             f"The owner has {SESSIONS_MAX:,} sessions, which is the limit: delete some of them first."
@@ -131,7 +136,8 @@ async def _admit(
     rows = await transaction.rows("context.window_contents", {**place, "session_id": held["session_id"]})
     position = (await transaction.one("context.next_position", held))["position"]
     key = _key(new, position + 1)
-    decided = await asyncio.to_thread(_decide, window, rows, new, key, settings)
+    levels = await written_levels_in(transaction, scope, session, window.level_count)
+    decided = await asyncio.to_thread(_decide, window, rows, new, key, settings, levels)
     await save_step_in(
         transaction,
         scope,
@@ -156,10 +162,15 @@ class _Decided:
 
 
 def _decide(
-    saved: SavedWindow, rows: list[Row], new: NewObject, key: str, settings: PagingSettings
+    saved: SavedWindow,
+    rows: list[Row],
+    new: NewObject,
+    key: str,
+    settings: PagingSettings,
+    levels: WrittenLevels,
 ) -> _Decided:
     """Let the window decide. It is made again from its objects, which takes time: in a thread."""
-    window = Window(settings, saved)
+    window = Window(settings, saved, make_level=levels.make)
     entries = [*(_entry(row) for row in rows), new.entry(key)]
     step = window.observe(
         entries, fixed_tokens=0, now=datetime.now(UTC), at_user_turn=True, model=saved.model

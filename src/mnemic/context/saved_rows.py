@@ -58,6 +58,7 @@ _WINDOW_COLUMNS = frozenset(
         "model",
         "saved_usd",
         "version",
+        "level_count",
     )
 )
 
@@ -158,6 +159,7 @@ def window_from(row: Row, objects: Sequence[Row]) -> SavedWindow:
         model=row["model"],
         saved_usd=row["saved_usd"],
         version=row["version"],
+        level_count=row["level_count"],
         **_from_more(SavedWindow, row["more"]),
     )
 

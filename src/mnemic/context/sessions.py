@@ -8,8 +8,8 @@ from mnemic.context import changing
 from mnemic.context.admitting import as_public
 from mnemic.context.changing import find_key, no_session
 from mnemic.context.description import describe_missing
-from mnemic.context.levels.level import Level, Source
-from mnemic.context.levels.shortening import make_level
+from mnemic.context.level_store import levels_of
+from mnemic.context.levels.level import Source
 from mnemic.context.policy.zones import pressure_of
 from mnemic.context.saved_rows import as_text
 from mnemic.context.store import place_of
@@ -20,7 +20,6 @@ from mnemic.types.context import (
     CONTEXT_EVENT_KINDS,
     ContextEvent,
     ContextEventKind,
-    ContextLevel,
     ContextObject,
     ContextObjectText,
     ContextPressure,
@@ -28,9 +27,6 @@ from mnemic.types.context import (
 )
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope
-
-LEVELS: tuple[Level, ...] = (1, 2, 3)
-"""Levels that are shorter than the full text and not empty."""
 
 
 async def list_sessions(
@@ -93,14 +89,10 @@ async def get_object(database: TenantDatabase, scope: Scope, session: str, key: 
         content = await transaction.one("context.contents", {**parameters, "keys": [found]})
     item, text = _object(row), as_text(content["content"])
     source = Source(text, item.type, item.tool, item.source_key, item.is_error)
-    made = [make_level(source, level) for level in LEVELS]
     return ContextObjectText(
         object=item,
         text=text,
-        levels=tuple(
-            ContextLevel(each.level, each.text, each.tokens, each.lost, each.can_answer, each.fault_when)
-            for each in made
-        ),
+        levels=await levels_of(database, scope, source),
         related=tuple((one["from_key"], one["to_key"], one["relation"]) for one in related),
     )
 

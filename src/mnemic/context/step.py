@@ -121,3 +121,5 @@ class SavedWindow:
     """Entries of the last request: so many the provider may have cached."""
     version: int = 0
     """Counts the saves of the session; 0 if it was never saved. `store.save_step` sets it."""
+    level_count: int = 0
+    """Levels of its objects that a model has written; only `store.load_window` sets it."""

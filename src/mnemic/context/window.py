@@ -30,7 +30,14 @@ from mnemic.context.policy.epochs import (
 )
 from mnemic.context.policy.faults import PASSAGE_TOKENS_MAX, restored_by
 from mnemic.context.policy.settings import PagingSettings
-from mnemic.context.policy.supersession import file_name, file_path, is_editing, shows_all, supersedes
+from mnemic.context.policy.supersession import (
+    file_name,
+    file_path,
+    handles_files,
+    is_editing,
+    shows_all,
+    supersedes,
+)
 from mnemic.context.policy.thrashing import is_thrashing, protected_calls
 from mnemic.context.policy.zones import Pressure, pressure_of
 from mnemic.context.step import (
@@ -314,7 +321,7 @@ class Window:
         piece.type = entry.type or kind_of(entry.tool, entry.arguments, entry.text)
         piece.source_key = entry.source_key or source_key(entry.tool, entry.arguments)
         piece.path = file_path(entry.tool, entry.arguments)
-        if not piece.path and piece.type == "file":  # A caller may name the source without arguments.
+        if not piece.path and entry.source_key and (entry.type == "file" or handles_files(entry.tool)):
             piece.path = file_of(entry.source_key)
         piece.names = names_of(entry.text)
         self._by_source.setdefault(piece.source_key, []).append(piece)

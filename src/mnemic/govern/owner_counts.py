@@ -6,8 +6,8 @@ get their positions (`mnemic.sequence_events`), the position of an owner's last 
 `traces.owner_counts`. An owner is *changed* while it was counted at another position, *counted* otherwise.
 
 Every hour a job counts the changed owners (`count_changed`). Calls that read the counts first count changed
-owners that are small (`count_small`), a bounded number: so the counts of small owners are always current, and
-those of large ones have an age.
+owners that are small (`count_small`), a bounded number, from the first name on that the call asks for: so the
+counts of small owners are current unless very many have changed, and those of large ones have an age.
 
 Counting and storing are two transactions: the rows of `traces.owner_counts` are locked only while the counts
 are stored, because readers of events wait for them.
@@ -51,7 +51,7 @@ async def list_owner_counts(
         "after_count": None,
         "after_at": None,
     }
-    await count_small(database)
+    await count_small(database, first=after if after and name == "name" else prefix)
     async with database.transaction() as transaction:
         if after and name != "name":
             cursor = await transaction.first("owner_counts.cursor", parameters)
@@ -69,9 +69,10 @@ async def read_kept_stats(database: TenantDatabase) -> TenantStats:
         return TenantStats(**await transaction.one("owner_counts.totals"))
 
 
-async def count_small(database: TenantDatabase) -> int:
-    """Count changed owners that are small, a bounded number; returns how many."""
+async def count_small(database: TenantDatabase, *, first: str = "") -> int:
+    """Count changed owners that are small, a bounded number, from the name `first` on; returns how many."""
     limits = {
+        "first": first,
         "limit": SMALL_MAX_OWNERS,
         "memories_most": SMALL_MAX_MEMORIES,
         "total_most": SMALL_MAX_TOTAL,

@@ -89,6 +89,7 @@ async def collect(database: Database, observed: CallMetrics) -> list[MetricFamil
         *_calls(observed),
         *_model_calls(observed.model_calls),
         *proxy_metrics(observed.proxy),
+        _context_levels(observed.context_levels),
         *_pool(database.pool_statistics()),
         *await _from_database(database),
     ]
@@ -158,6 +159,15 @@ def _model_calls(counts: ModelCallCounts) -> list[MetricFamily]:
             ],
         ),
     ]
+
+
+def _context_levels(counts: Mapping[str, int]) -> MetricFamily:
+    return MetricFamily(
+        "mnemic_context_levels",
+        "Levels of context objects that a language model wrote in this process: written, or why dropped.",
+        "counter",
+        [Sample({"outcome": outcome}, count, "_total") for outcome, count in sorted(counts.items())],
+    )
 
 
 def proxy_metrics(counts: ProxyCounts) -> list[MetricFamily]:

@@ -27,9 +27,11 @@ from mnemic.proxy.forwarding import (
     provider_url,
     relay_verbatim,
 )
-from mnemic.proxy.headers import first, request_headers
+from mnemic.proxy.headers import first, request_headers, rewritten_headers
 from mnemic.proxy.quota import TenantQuota
 from mnemic.proxy.request_bodies import ClientGoneError, read_body
+from mnemic.proxy.responses.stored import response_of_path
+from mnemic.proxy.rounds import relay_shown
 from mnemic.proxy.turn import Turns
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.app import ServerApp
@@ -137,26 +139,31 @@ class Proxy:
             raise ProxyError(404, UNKNOWN_PATH)
         with self._requests.held(caller.tenant):
             if endpoint.api is None:
-                await request.while_connected(self._pass_on(request, endpoint))
+                await request.while_connected(self._pass_on(request, endpoint, caller))
             else:
                 await self._converse(request, endpoint, caller)
 
-    async def _pass_on(self, request: ClientRequest, endpoint: Endpoint) -> None:
+    async def _pass_on(self, request: ClientRequest, endpoint: Endpoint, caller: Caller) -> None:
         """Pass on a request that holds no conversation, without waiting for the whole body."""
+        response_id = response_of_path(request.path)
+        stored = await self._turns.stored_response(caller, response_id) if response_id else None
         has_body = first(request.headers, b"transfer-encoding") or first(request.headers, b"content-length")
         if not has_body:
             request.body_read.set()
-        headers = request_headers(request.headers)
+        headers = (request_headers if stored is None else rewritten_headers)(request.headers)
         if length := first(request.headers, b"content-length"):
             headers.append((b"content-length", length.encode()))
         async with self._forwarder.response(
             endpoint.provider,
             request.method,
-            (request.path, request.query),
+            (request.path if stored is None else stored.path(request.path), request.query),
             headers,
             request.pieces() if has_body else None,
         ) as response:
-            await relay_verbatim(response, request.send)
+            if stored is None:
+                await relay_verbatim(response, request.send)
+            else:
+                await relay_shown(response, request.send, stored.shown)
 
     async def _converse(self, request: ClientRequest, endpoint: Endpoint, caller: Caller) -> None:
         length = first(request.headers, b"content-length")
@@ -198,7 +205,7 @@ async def _say_healthy(request: ClientRequest) -> None:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """Answer the server's lifespan messages; whoever opened the proxy closes it."""
+    """Answer the server's lifespan messages; the caller that opened the proxy closes it."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

@@ -1,7 +1,7 @@
 """Which provider a path belongs to, and which paths hold conversations.
 
 A client sends the paths of the API that it speaks: `/v1/messages` is Anthropic's, `/v1/chat/completions` and
-`/v1/responses` are OpenAI's. Paths that both have, such as `/v1/models`, are told apart by the headers of
+`/v1/responses` are OpenAI's. Paths that both have, such as `/v1/models`, are distinguished by the headers of
 Anthropic's clients. The host comes from the settings only; a request cannot choose it.
 """
 

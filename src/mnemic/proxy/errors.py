@@ -4,30 +4,23 @@ Clients dispatch on the shape and the status of an error. An error of the provid
 only the proxy's own: a request that it refuses, a provider that it cannot reach.
 """
 
-import json
 from typing import Any
 
 from mnemic.proxy.endpoints import Provider
+from mnemic.proxy.json_text import dump_json
 
 ANTHROPIC_TYPES = {
-    400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
     404: "not_found_error",
-    408: "invalid_request_error",
     413: "request_too_large",
     429: "rate_limit_error",
+    504: "timeout_error",
     529: "overloaded_error",
 }
-OPENAI_TYPES = {
-    400: "invalid_request_error",
-    401: "invalid_request_error",
-    403: "invalid_request_error",
-    404: "invalid_request_error",
-    408: "invalid_request_error",
-    413: "invalid_request_error",
-    429: "rate_limit_error",
-}
+OPENAI_TYPES = {429: "rate_limit_error"}
+CLIENT_ERRORS = range(400, 500)
+INVALID_REQUEST = "invalid_request_error"
 OPENAI_CODES = {
     401: "invalid_api_key",
     404: "unknown_url",
@@ -53,17 +46,19 @@ class UpstreamError(ProxyError):
 def error_body(provider: Provider, status: int, message: str) -> bytes:
     """An error as the provider would write it."""
     body = anthropic_error(status, message) if provider == "anthropic" else openai_error(status, message)
-    return json.dumps(body).encode()
+    return dump_json(body)
 
 
 def anthropic_error(status: int, message: str) -> dict[str, Any]:
     """An error of the Messages API."""
-    return {"type": "error", "error": {"type": ANTHROPIC_TYPES.get(status, "api_error"), "message": message}}
+    default = INVALID_REQUEST if status in CLIENT_ERRORS else "api_error"
+    return {"type": "error", "error": {"type": ANTHROPIC_TYPES.get(status, default), "message": message}}
 
 
 def openai_error(status: int, message: str) -> dict[str, Any]:
     """An error of the Chat Completions and Responses APIs."""
-    error_type = OPENAI_TYPES.get(status, "server_error")
+    default = INVALID_REQUEST if status in CLIENT_ERRORS else "server_error"
+    error_type = OPENAI_TYPES.get(status, default)
     return {
         "error": {"message": message, "type": error_type, "param": None, "code": OPENAI_CODES.get(status)}
     }

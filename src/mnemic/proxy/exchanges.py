@@ -59,11 +59,7 @@ async def begin_transcript(
 
     `cut` is for a conversation that began without the proxy (`thinking_cuts.cut_at_start`).
     """
-    parameters = {
-        **_place(scope, session),
-        "opening": _as_bytes(opening) if opening is not None else None,
-        "tools": dump_json([_definition(tool) for tool in tools]),
-    }
+    parameters = _start_parameters(scope, session, opening, tools)
     async with database.transaction() as transaction:
         row = await transaction.one("context_exchanges.begin", parameters)
         if cut is not None:
@@ -71,19 +67,29 @@ async def begin_transcript(
     return Transcript(*_start(row), cuts=(cut,) if cut is not None else ())
 
 
+async def copy_transcript(
+    database: TenantDatabase, scope: Scope, session: str, transcript: Transcript
+) -> None:
+    """Store a transcript as a new session. If the session exists, only exchanges that it lacks are added."""
+    stored = await load_transcript(database, scope, session)
+    if stored is None:
+        start = _start_parameters(scope, session, transcript.opening, transcript.tools)
+        async with database.transaction() as transaction:
+            await transaction.one("context_exchanges.begin", start)
+            for cut in transcript.cuts:
+                await store_cut_in(transaction, scope, session, cut)
+            for exchange in transcript.exchanges.values():
+                await transaction.execute(
+                    "context_exchanges.store", _exchange_parameters(scope, session, exchange)
+                )
+        return
+    for key in transcript.exchanges.keys() - stored.exchanges.keys():
+        await store_exchange(database, scope, session, transcript.exchanges[key])
+
+
 async def store_exchange(database: TenantDatabase, scope: Scope, session: str, exchange: Exchange) -> None:
     """Store a turn that called hidden tools, in one statement."""
-    content = {
-        "items": list(exchange.items),
-        "results": list(exchange.results),
-        "response_ids": dict(exchange.response_ids),
-    }
-    parameters = {
-        **_place(scope, session),
-        "key": exchange.key,
-        "content": dump_json(content),
-        "limit": EXCHANGES_MAX,
-    }
+    parameters = _exchange_parameters(scope, session, exchange)
     async with database.transaction() as transaction:
         await transaction.execute("context_exchanges.store", parameters)
 
@@ -94,6 +100,19 @@ async def session_of_response(database: TenantDatabase, scope: Scope, response_i
     async with database.transaction() as transaction:
         row = await transaction.first("context_exchanges.session_of", parameters)
     return str(row["session"]) if row is not None else None
+
+
+async def find_response(
+    database: TenantDatabase, scope: Scope, response_id: str
+) -> tuple[Exchange, frozenset[str]] | None:
+    """The exchange of a response that the provider stores, and names of the hidden tools of its session."""
+    parameters = {"owner": scope.require_owner(), "key": response_key(response_id)}
+    async with database.transaction() as transaction:
+        row = await transaction.first("context_exchanges.of_response", parameters)
+    if row is None:
+        return None
+    hidden = frozenset(str(tool["name"]) for tool in load_json(bytes(row["tools"])))
+    return _exchange(parameters["key"], row["content"]), hidden
 
 
 async def store_cut(database: TenantDatabase, scope: Scope, session: str, cut: ThinkingCut) -> None:
@@ -115,6 +134,30 @@ async def store_cut_in(transaction: Transaction, scope: Scope, session: str, cut
 
 def _place(scope: Scope, session: str) -> dict[str, Any]:
     return {"owner": scope.require_owner(), "session": check_name("session", session)}
+
+
+def _start_parameters(
+    scope: Scope, session: str, opening: str | None, tools: Sequence[HiddenTool]
+) -> dict[str, Any]:
+    return {
+        **_place(scope, session),
+        "opening": _as_bytes(opening) if opening is not None else None,
+        "tools": dump_json([_definition(tool) for tool in tools]),
+    }
+
+
+def _exchange_parameters(scope: Scope, session: str, exchange: Exchange) -> dict[str, Any]:
+    content = {
+        "items": list(exchange.items),
+        "results": list(exchange.results),
+        "response_ids": dict(exchange.response_ids),
+    }
+    return {
+        **_place(scope, session),
+        "key": exchange.key,
+        "content": dump_json(content),
+        "limit": EXCHANGES_MAX,
+    }
 
 
 def _start(row: Row) -> tuple[str | None, tuple[HiddenTool, ...]]:

@@ -143,7 +143,7 @@ async def _recall(arguments: Mapping[str, Any], scope: HiddenScope) -> str:
 async def _retain(arguments: Mapping[str, Any], scope: HiddenScope) -> str:
     text = _text(arguments, "text", RETAIN_MAX_CHARACTERS)
     metadata = {"via": "proxy", "session": scope.session}
-    # The model wrote it, whoever said it first: the caller of the memory is not the user.
+    # The model wrote it: the caller of the memory is not the user.
     retained = await scope.memory.retain(text, source="inferred", provenance="reasoned", metadata=metadata)
     return "Stored." if retained.stored_count else "The memory has it already."
 

@@ -39,16 +39,17 @@ def find_object(window: Window, name: str) -> str | None:
 
 
 def find_objects(window: Window, question: str) -> list[str]:
-    """Keys of the objects that hold most of a question's terms, best first: of shortened ones, if any."""
-    objects = window.saved().objects
-    shortened = [each for each in objects if each.level != FULL] or list(objects)
+    """Keys of the objects that hold most of a question's terms, best first.
+
+    Of objects that hold the same terms, shortened ones come first: the model sees the others.
+    """
     terms = [(term.text.lower(), term.weight) for term in terms_of(question)]
     scored = []
-    for position, each in enumerate(shortened):
+    for position, each in enumerate(window.saved().objects):
         text = f"{each.source_key}\n{window.text_of(each.key)}".lower()
         score = sum(weight for term, weight in terms if term in text)
-        scored.append((-score, -position, each.key))
-    return [key for score, _, key in sorted(scored)[:ASKED_MAX] if score or not terms]
+        scored.append((-score, each.level == FULL, -position, each.key))
+    return [key for score, _, _, key in sorted(scored)[:ASKED_MAX] if score or not terms]
 
 
 def passage_of(window: Window, keys: Sequence[str], question: str, tokens_max: int) -> Found:

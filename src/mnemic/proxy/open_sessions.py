@@ -10,7 +10,10 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from mnemic.context.level_store import WrittenLevels
+from mnemic.context.levels.level import Level, LevelText, Source
 from mnemic.context.step import SavedWindow
 from mnemic.context.window import Window
 from mnemic.proxy.exchanges import Transcript
@@ -39,6 +42,11 @@ class OpenSession:
     """
 
     name: SessionName
+    is_provisional: bool = False
+    """Whether another conversation could have the same name (`beginning.py`). It is not in the cache, belongs
+    to one request, and is stored under another name when the turn ends."""
+    recorded_as: str = ""
+    """Name of its record; empty: that of the session."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     recording_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     window: Window | None = None
@@ -59,8 +67,21 @@ class OpenSession:
     """Ids of memories that the session was given."""
     recorded: set[str] | None = None
     """External ids of turns and ids of tool calls that were recorded; None: not loaded."""
+    asked: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """Tool and arguments of the calls in the last response, by id: the next request may hold only results."""
+    levels: WrittenLevels = field(default_factory=WrittenLevels)
     exchange_characters: int = 0
     size_bytes: int = 0
+
+    @property
+    def conversation(self) -> str:
+        """The conversation under which turns are recorded."""
+        return self.recorded_as or self.name.session
+
+    @property
+    def transcript(self) -> Transcript:
+        """What every request repeats."""
+        return Transcript(self.opening, self.tools, self.exchanges, self.cuts)
 
     def take(self, window: Window, saved: SavedWindow | None, transcript: Transcript | None) -> None:
         """Continue what is stored."""
@@ -69,6 +90,10 @@ class OpenSession:
         self.replaced = {each.key: each.sent_text for each in objects if each.sent_text is not None}
         self.begin(transcript or Transcript(None, ()))
         self.has_begun = transcript is not None
+
+    def make_level(self, source: Source, level: Level) -> LevelText:
+        """A level of an object, for the window: the one that a model wrote, if there is one by now."""
+        return self.levels.make(source, level)
 
     def begin(self, transcript: Transcript) -> None:
         """Repeat a transcript in every request."""
@@ -112,6 +137,11 @@ class OpenSessions:
         self._sessions.move_to_end(name)
         self._evict(session)
         return session
+
+    def adopt(self, session: OpenSession) -> None:
+        """Keep a session that was provisional and has its name now."""
+        self._sessions.setdefault(session.name, session)
+        self._evict(session)
 
     def resize(self, session: OpenSession, size_bytes: int) -> None:
         """Say how large a session is now."""

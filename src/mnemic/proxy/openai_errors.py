@@ -1,24 +1,9 @@
-"""Errors in the shape of OpenAI's APIs."""
+"""Errors of a provider within a stream of OpenAI's APIs."""
 
 from typing import Any
 
-from mnemic.proxy.json_text import dump_json, event_bytes, load_json
-
-TYPES = {429: "rate_limit_error"}
-CLIENT_ERRORS = range(400, 500)
-CODES = {401: "invalid_api_key", 404: "unknown_url", 413: "request_too_large", 429: "rate_limit_exceeded"}
-
-
-def openai_error(status: int, message: str) -> dict[str, Any]:
-    """An error of the proxy itself."""
-    default = "invalid_request_error" if status in CLIENT_ERRORS else "server_error"
-    error_type = TYPES.get(status, default)
-    return {"error": {"message": message, "type": error_type, "param": None, "code": CODES.get(status)}}
-
-
-def error_body(status: int, message: str) -> bytes:
-    """The body of an error of the proxy itself."""
-    return dump_json(openai_error(status, message))
+from mnemic.proxy.errors import openai_error
+from mnemic.proxy.json_text import event_bytes, load_json
 
 
 def provider_error(status: int, body: bytes) -> dict[str, Any]:

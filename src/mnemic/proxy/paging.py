@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from mnemic.context.level_store import WrittenLevels, written_levels
 from mnemic.context.levels.level import FULL
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import Fault, Step
 from mnemic.context.store import load_window, save_step_in
 from mnemic.context.window import Window
 from mnemic.db.database import Transaction
-from mnemic.proxy.exchanges import begin_transcript, load_transcript, store_cut_in
+from mnemic.proxy.exchanges import Transcript, begin_transcript, load_transcript, store_cut_in
 from mnemic.proxy.open_sessions import OpenSession
 from mnemic.proxy.protocol import Changes, Conversation, HiddenTool, ThinkingCut
 from mnemic.proxy.thinking_cuts import cut_at_epoch, cut_at_start
@@ -31,6 +32,7 @@ class Decision:
     step: Step
     cut: ThinkingCut | None
     """New with this request."""
+    is_committed: bool = False
 
     @property
     def must_be_committed(self) -> bool:
@@ -41,17 +43,26 @@ class Decision:
 
 async def load(session: OpenSession, caller: Caller, settings: PagingSettings) -> None:
     """Load a session, unless it is cached and no other process has saved it meanwhile."""
-    name = session.name
+    name, scope = session.name, caller.scoped(session.name.owner)
     if session.window is not None:
         async with caller.database.transaction() as transaction:
             row = await transaction.first("context.session", {"owner": name.owner, "session": name.session})
         stored_version = row["version"] if row is not None else 0
         if stored_version == (session.saved.version if session.saved is not None else 0):
+            await _take_levels(session, caller, row["level_count"] if row is not None else 0)
             return
-    scope = caller.scoped(name.owner)
     saved = await load_window(caller.database, scope, name.session)
     transcript = await load_transcript(caller.database, scope, name.session)
-    session.take(Window(settings, saved), saved, transcript)
+    session.levels = WrittenLevels()
+    await _take_levels(session, caller, saved.level_count if saved is not None else 0)
+    session.take(Window(settings, saved, make_level=session.make_level), saved, transcript)
+
+
+async def _take_levels(session: OpenSession, caller: Caller, level_count: int) -> None:
+    """Get the levels that a model has written since the session was last looked at, if there are any."""
+    if level_count != session.levels.count:
+        scope = caller.scoped(session.name.owner)
+        session.levels = await written_levels(caller.database, scope, session.name.session, level_count)
 
 
 async def begin(
@@ -62,7 +73,14 @@ async def begin(
     opening: str | None,
     tools: Sequence[HiddenTool],
 ) -> None:
-    """Store the start of a session: hidden tools and opening, as they are sent in every request."""
+    """Store the start of a session: hidden tools and opening, as they are sent in every request.
+
+    That of a provisional session is stored when it has its name.
+    """
+    if session.is_provisional:
+        cut = cut_at_start(conversation)
+        session.begin(Transcript(opening, tuple(tools), cuts=(cut,) if cut is not None else ()))
+        return
     session.begin(
         await begin_transcript(
             caller.database,

@@ -13,9 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from mnemic.context.entry import Entry
+from mnemic.proxy.beginning import Beginning, ShownTurn
 
 Body = dict[str, Any]
 ApiName = Literal["anthropic", "chat", "responses"]
+
+
+CAPPED = "(The turn ended here: it asked the memory too many times.)"
+"""What the client sees of a turn that would have nothing to show: most clients drop an empty turn."""
 
 
 class Unsure(Exception):
@@ -84,6 +89,8 @@ class Conversation:
     """Key of the assistant's last turn."""
     open_turn: str = ""
     """Key of the first turn whose thinking must stay, because results of its calls are being sent."""
+    beginning: Beginning = field(default_factory=Beginning)
+    """Names the session of a client that does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +186,9 @@ class Relay(Protocol):
         `results` are those of the hidden calls of the last response, if it also calls tools of the client.
         """
 
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
+
     def finish(self) -> bytes:
         """The end of the stream for the client; for a response that was not streamed, its body.
 
@@ -203,8 +213,11 @@ class Api(Protocol):
     def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
         """Headers of the client that a rewritten body needs changed, by name in lower case."""
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> Relay:
-        """Begin the response to a rewritten body; `hidden` names the tools that the proxy answers."""
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> Relay:
+        """Begin the response to a rewritten body; `hidden` names the tools that the proxy answers.
+
+        `previous_id` is that of `Conversation`.
+        """
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself, in the shape of this API."""

@@ -10,7 +10,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 
 import httpx
+from starlette.types import Send
 
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.endpoints import Provider
 from mnemic.proxy.errors import UpstreamError
@@ -31,11 +33,12 @@ HIDDEN_ROUNDS_MAX = 10
 RESPONSE_MAX_BYTES = 64 * 1024**2
 """A response that is not streamed is held whole."""
 EVENT_STREAM = "text/event-stream"
+JSON = "application/json"
 REFUSED = 400
 OK = 200
 
 Answer = Callable[[Sequence[HiddenCall]], Awaitable[Mapping[str, str]]]
-Store = Callable[[Exchange], Awaitable[None]]
+Store = Callable[[Exchange | None, ShownTurn], Awaitable[None]]
 
 
 class RefusedError(Exception):
@@ -85,9 +88,7 @@ class Rounds:
                 break
             body = self.relay.continued(await self.answer(ended.hidden))
         results = await self.answer(rounds[-1].hidden) if rounds[-1].hidden else {}
-        exchange = self.relay.exchange(results)
-        if exchange is not None:
-            await self.store(exchange)
+        await self.store(self.relay.exchange(results), self.relay.shown())
         await self._finish()
         return Outcome(tuple(rounds))
 
@@ -184,6 +185,23 @@ class Rounds:
 
     async def _end(self) -> None:
         await self.request.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def relay_shown(response: httpx.Response, send: Send, shown: Callable[[Body], Body]) -> None:
+    """Send a JSON object on to the client, changed; anything else verbatim."""
+    is_json = first(response.headers.raw, b"content-type").startswith(JSON)
+    if response.status_code != OK or not is_json:
+        await relay_verbatim(response, send)
+        return
+    raw = await _read(response)
+    try:
+        body = load_json(raw)
+    except ValueError:
+        body = None
+    data = dump_json(shown(body)) if isinstance(body, dict) else raw
+    headers = without(response_headers(response.headers.raw), b"content-length", b"content-encoding")
+    await start_response(send, OK, [*headers, (b"content-length", str(len(data)).encode())])
+    await send({"type": "http.response.body", "body": data})
 
 
 def _decoded(response: httpx.Response) -> AsyncIterator[bytes]:

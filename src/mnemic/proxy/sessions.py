@@ -1,8 +1,8 @@
 """Which session a request belongs to.
 
-Clients name their session in a header, or in the body; otherwise the first words of the user stand for it.
-The root of the conversation is always part of the identity: subagents send the session of their parent, but
-begin with other words, and a client that compacts a conversation begins a new one.
+Clients name their session in a header, or in the body; otherwise the beginning of the conversation names it
+(`beginning.py`). The root of the conversation is always part of the identity: subagents send the session of
+their parent, but begin with other words, and a client that compacts a conversation begins a new one.
 """
 
 import hashlib
@@ -16,15 +16,19 @@ HASH_DIGITS = 32
 ROOT_DIGITS = 16
 
 
-def identify(headers: Mapping[str, str], conversation: Conversation) -> str:
-    """The name of a session. `headers` by name in lower case.
+def identify(headers: Mapping[str, str], conversation: Conversation) -> str | None:
+    """The name of a session; None if the client does not name it. `headers` by name in lower case.
 
     What the client says is hashed: it may be long, and it may be an e-mail address or another secret.
     """
     named = next((headers[name] for name in SESSION_HEADERS if headers.get(name)), "")
     client = named or conversation.client_session
-    root = conversation.root.hex()[:ROOT_DIGITS]
     if not client:
-        return f"proxy-{conversation.root.hex()[:HASH_DIGITS]}"
+        return None
     digest = hashlib.sha256(client.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
-    return f"proxy-{digest}-{root}"
+    return session_name(conversation, digest)
+
+
+def session_name(conversation: Conversation, digest: str) -> str:
+    """The name of a session, from the digest of what identifies it."""
+    return f"proxy-{digest}-{conversation.root.hex()[:ROOT_DIGITS]}"

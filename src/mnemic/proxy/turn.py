@@ -13,7 +13,9 @@ it has sent itself.
 import asyncio
 import logging
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from mnemic.config import Settings
 from mnemic.context.policy.settings import PagingSettings
@@ -24,7 +26,7 @@ from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
-from mnemic.proxy.exchanges import session_of_response
+from mnemic.proxy.exchanges import find_response, session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
 from mnemic.proxy.hidden_tools import offered_tools
@@ -33,8 +35,9 @@ from mnemic.proxy.opening import recall_opening
 from mnemic.proxy.paging import Decision
 from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
 from mnemic.proxy.request_bodies import parse
+from mnemic.proxy.responses.stored import StoredResponse
 from mnemic.proxy.rounds import RefusedError, Rounds
-from mnemic.proxy.sessions import identify
+from mnemic.proxy.sessions import identify, session_name
 from mnemic.runtime.core import Caller as CoreCaller
 from mnemic.runtime.core import Core
 from mnemic.runtime.proxy_counts import ProxyCounts
@@ -88,12 +91,21 @@ class Turns:
         else:
             await self._act(request, endpoint, prepared, raw)
 
+    async def stored_response(self, caller: Caller, response_id: str) -> StoredResponse | None:
+        """A response that the provider stores; None if it passed unchanged, or if the database is down."""
+        try:
+            async with self._database.calling():
+                core = CoreCaller(await self._core(caller), self._scope(caller))
+                found = await find_response(core.database, core.scope, response_id)
+        except DatabaseDownError:
+            return None
+        return StoredResponse(response_id, *found) if found is not None else None
+
     async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, raw: bytes) -> Prepared:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
         encoding = first(request.headers, b"content-encoding")
         body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
-        name = await self._name(request, caller, conversation)
-        session = self._sessions.get(name)
+        session = await self._session(request, caller, conversation)
         async with session.lock:
             core, memory = await self._open(session, caller)
             try:
@@ -111,15 +123,29 @@ class Turns:
         is_recorded = compaction is None
         return Prepared(api, rewritten, session, core, memory, conversation, decision, is_recorded)
 
-    async def _name(self, request: ClientRequest, caller: Caller, conversation: Conversation) -> SessionName:
-        """The session of a request: by the response that it continues, or by what it says about itself."""
+    async def _session(
+        self, request: ClientRequest, caller: Caller, conversation: Conversation
+    ) -> OpenSession:
+        """The session of a request; a provisional one if neither client nor beginning name it."""
+        named = await self._named(request, caller, conversation)
+        if named is not None:
+            return self._sessions.get(SessionName(caller.tenant, caller.owner, named))
+        beginning = conversation.beginning
+        digest = beginning.digest or uuid4().hex
+        name = SessionName(caller.tenant, caller.owner, session_name(conversation, digest))
+        is_cached = beginning.is_unique
+        session = self._sessions.get(name) if is_cached else OpenSession(name, is_provisional=True)
+        session.recorded_as = session_name(conversation, beginning.first or digest)
+        return session
+
+    async def _named(self, request: ClientRequest, caller: Caller, conversation: Conversation) -> str | None:
+        """The name of a session: by the response that a request continues, or by what the client says."""
         named = None
         if conversation.previous_id:
             async with self._database.calling():
                 core = CoreCaller(await self._core(caller), self._scope(caller))
                 named = await session_of_response(core.database, core.scope, conversation.previous_id)
-        named = named or identify(request.header_values, conversation)
-        return SessionName(caller.tenant, caller.owner, named)
+        return named or identify(request.header_values, conversation)
 
     async def _core(self, caller: Caller) -> Core:
         return await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
@@ -154,9 +180,10 @@ class Turns:
         if conversation.previous_id:
             return None
         decision = await asyncio.to_thread(paging.decide, session, conversation)
-        if decision.must_be_committed:
+        if decision.must_be_committed and not session.is_provisional:
             async with self._database.calling():
                 await paging.save(session, core, conversation, decision.step, cut=decision.cut)
+            return replace(decision, is_committed=True)
         return decision
 
     async def _begin(
@@ -171,13 +198,13 @@ class Turns:
     async def _act(self, request: ClientRequest, endpoint: Endpoint, prepared: Prepared, raw: bytes) -> None:
         """Send the changed request, and record the turn if it ends as it should."""
         self._counts.changed[prepared.api.name] += 1
-        turn = ActiveTurn(prepared, self._database, self._counts)
+        turn = ActiveTurn(prepared, self._database, self._counts, self._sessions)
         rounds = Rounds(
             request,
             self._forwarder,
             endpoint.provider,
             _headers(prepared, request),
-            prepared.api.relay(prepared.body, prepared.hidden),
+            prepared.api.relay(prepared.body, prepared.hidden, previous_id=prepared.conversation.previous_id),
             prepared.conversation.is_streamed,
             turn.answer,
             turn.store,

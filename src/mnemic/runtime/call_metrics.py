@@ -95,6 +95,8 @@ class CallMetrics:
     def __init__(self, tracer: "Tracer | None" = None) -> None:
         self.model_calls = ModelCallCounts()
         self.proxy = ProxyCounts()
+        self.context_levels: Counter[str] = Counter()
+        """Levels that a language model wrote: `written`, or why they were dropped."""
         self.histograms: dict[Operation, Histogram] = {operation: Histogram() for operation in OPERATIONS}
         self._given_tracer = tracer
 

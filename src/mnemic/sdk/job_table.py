@@ -1,6 +1,7 @@
 """The job types of all features, combined. A new feature adds its table here."""
 
 from mnemic.consolidation import jobs as consolidation
+from mnemic.context import level_jobs as context_levels
 from mnemic.context import session_jobs as context_sessions
 from mnemic.curation import jobs as curation
 from mnemic.documents import jobs as documents
@@ -14,6 +15,7 @@ from mnemic.webhooks import jobs as webhooks
 
 JOBS = combine(
     consolidation.JOBS,
+    context_levels.JOBS,
     context_sessions.JOBS,
     curation.JOBS,
     documents.JOBS,

@@ -5888,6 +5888,52 @@ ALTER TABLE ONLY state.context_learned FORCE ROW LEVEL SECURITY;
 
 COMMENT ON TABLE state.context_learned IS 'Contents of context objects that became memories.';
 
+CREATE TABLE state.context_levels (
+    tenant_id uuid NOT NULL,
+    owner text NOT NULL,
+    content_hash bytea NOT NULL,
+    level smallint NOT NULL,
+    made_by text NOT NULL,
+    maker text NOT NULL,
+    source_hash bytea,
+    text bytea,
+    dropped text,
+    tokens integer NOT NULL,
+    lost text[] DEFAULT '{}'::text[] NOT NULL,
+    can_answer text[] DEFAULT '{}'::text[] NOT NULL,
+    fault_when text[] DEFAULT '{}'::text[] NOT NULL,
+    made_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT context_levels_can_answer_check CHECK ((cardinality(can_answer) <= 64)),
+    CONSTRAINT context_levels_check CHECK (((text IS NULL) = (dropped IS NOT NULL))),
+    CONSTRAINT context_levels_check1 CHECK (((made_by = 'rules'::text) = (source_hash IS NOT NULL))),
+    CONSTRAINT context_levels_dropped_check CHECK (((char_length(dropped) >= 1) AND (char_length(dropped) <= 256))),
+    CONSTRAINT context_levels_fault_when_check CHECK ((cardinality(fault_when) <= 64)),
+    CONSTRAINT context_levels_level_check CHECK ((level = ANY (ARRAY[1, 2]))),
+    CONSTRAINT context_levels_lost_check CHECK ((cardinality(lost) <= 64)),
+    CONSTRAINT context_levels_made_by_check CHECK ((made_by = ANY (ARRAY['rules'::text, 'model'::text]))),
+    CONSTRAINT context_levels_maker_check CHECK (((char_length(maker) >= 1) AND (char_length(maker) <= 256))),
+    CONSTRAINT context_levels_source_hash_check CHECK ((octet_length(source_hash) = 32)),
+    CONSTRAINT context_levels_text_check CHECK ((octet_length(text) <= 16777216)),
+    CONSTRAINT context_levels_tokens_check CHECK ((tokens >= 0))
+);
+ALTER TABLE ONLY state.context_levels ALTER COLUMN owner SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN content_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN level SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN made_by SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN maker SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN source_hash SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN text SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN dropped SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN tokens SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN lost SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN can_answer SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN fault_when SET STATISTICS 0;
+ALTER TABLE ONLY state.context_levels ALTER COLUMN made_at SET STATISTICS 0;
+
+ALTER TABLE ONLY state.context_levels FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE state.context_levels IS 'Shorter texts of context objects, by the hash of the full text.';
+
 CREATE TABLE state.context_objects (
     tenant_id uuid NOT NULL,
     owner text NOT NULL,
@@ -6005,10 +6051,12 @@ CREATE TABLE state.context_sessions (
     used_at timestamp with time zone DEFAULT now() NOT NULL,
     closed_at timestamp with time zone,
     learned_at timestamp with time zone,
+    level_count integer DEFAULT 0 NOT NULL,
     CONSTRAINT context_sessions_call_count_check CHECK ((call_count >= 0)),
     CONSTRAINT context_sessions_channel_check CHECK (((char_length(channel) >= 1) AND (char_length(channel) <= 256))),
     CONSTRAINT context_sessions_epoch_check CHECK ((epoch >= 0)),
     CONSTRAINT context_sessions_full_tokens_check CHECK ((full_tokens >= 0)),
+    CONSTRAINT context_sessions_level_count_check CHECK ((level_count >= 0)),
     CONSTRAINT context_sessions_model_check CHECK ((char_length(model) <= 256)),
     CONSTRAINT context_sessions_more_check CHECK ((jsonb_typeof(more) = 'object'::text)),
     CONSTRAINT context_sessions_owner_check CHECK (((char_length(owner) >= 1) AND (char_length(owner) <= 256))),
@@ -6038,6 +6086,7 @@ ALTER TABLE ONLY state.context_sessions ALTER COLUMN created_at SET STATISTICS 0
 ALTER TABLE ONLY state.context_sessions ALTER COLUMN used_at SET STATISTICS 0;
 ALTER TABLE ONLY state.context_sessions ALTER COLUMN closed_at SET STATISTICS 0;
 ALTER TABLE ONLY state.context_sessions ALTER COLUMN learned_at SET STATISTICS 0;
+ALTER TABLE ONLY state.context_sessions ALTER COLUMN level_count SET STATISTICS 0;
 
 ALTER TABLE ONLY state.context_sessions FORCE ROW LEVEL SECURITY;
 
@@ -8179,6 +8228,9 @@ ALTER TABLE ONLY state.context_faults
 ALTER TABLE ONLY state.context_learned
     ADD CONSTRAINT context_learned_pkey PRIMARY KEY (tenant_id, owner, content_hash);
 
+ALTER TABLE ONLY state.context_levels
+    ADD CONSTRAINT context_levels_pkey PRIMARY KEY (tenant_id, owner, content_hash, level, made_by);
+
 ALTER TABLE ONLY state.context_objects
     ADD CONSTRAINT context_objects_pkey PRIMARY KEY (tenant_id, session_id, key);
 
@@ -8818,6 +8870,9 @@ ALTER TABLE ONLY state.context_faults
 ALTER TABLE ONLY state.context_learned
     ADD CONSTRAINT context_learned_tenant_id_memory_id_fkey FOREIGN KEY (tenant_id, memory_id) REFERENCES state.memories(tenant_id, memory_id) ON DELETE SET NULL (memory_id);
 
+ALTER TABLE ONLY state.context_levels
+    ADD CONSTRAINT context_levels_tenant_id_owner_content_hash_fkey FOREIGN KEY (tenant_id, owner, content_hash) REFERENCES state.context_contents(tenant_id, owner, content_hash) ON DELETE CASCADE;
+
 ALTER TABLE ONLY state.context_objects
     ADD CONSTRAINT context_objects_tenant_id_owner_content_hash_fkey FOREIGN KEY (tenant_id, owner, content_hash) REFERENCES state.context_contents(tenant_id, owner, content_hash);
 
@@ -9187,6 +9242,8 @@ ALTER TABLE state.context_faults ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.context_learned ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE state.context_levels ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE state.context_objects ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE state.context_relationships ENABLE ROW LEVEL SECURITY;
@@ -9310,6 +9367,8 @@ CREATE POLICY same_tenant ON state.context_exchanges USING ((tenant_id = ( SELEC
 CREATE POLICY same_tenant ON state.context_faults USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.context_learned USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
+
+CREATE POLICY same_tenant ON state.context_levels USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
 CREATE POLICY same_tenant ON state.context_objects USING ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant))) WITH CHECK ((tenant_id = ( SELECT mnemic.current_tenant() AS current_tenant)));
 
@@ -10064,6 +10123,9 @@ GRANT SELECT,INSERT,DELETE ON TABLE state.context_faults TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_learned TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.context_learned TO mnemic_definer;
+
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_levels TO mnemic_app;
+GRANT SELECT,INSERT,DELETE ON TABLE state.context_levels TO mnemic_definer;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE state.context_objects TO mnemic_app;
 GRANT SELECT,INSERT,DELETE ON TABLE state.context_objects TO mnemic_definer;

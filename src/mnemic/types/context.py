@@ -12,6 +12,7 @@ ContextLevelNumber = Literal[0, 1, 2, 3, 4]
 """0 is the full text, 1 about 30 % of it, 2 about 5 %, 3 one line, 4 nothing."""
 ContextZone = Literal["normal", "caution", "warning", "critical", "emergency"]
 """How full the window is."""
+ContextLevelMaker = Literal["rules", "model"]
 ContextFaultKind = Literal["micro", "restore", "edit"]
 ContextRelation = Literal["depends_on", "supersedes", "mentions"]
 CONTEXT_RELATIONS: tuple[ContextRelation, ...] = get_args(ContextRelation)
@@ -51,6 +52,7 @@ class ContextLevel:
     """An object at one level.
 
     It says what the text left out, which questions it still answers, and when the full text is needed.
+    `made_by` says whether rules made it or a language model wrote it.
     """
 
     level: ContextLevelNumber
@@ -59,6 +61,7 @@ class ContextLevel:
     lost: tuple[str, ...] = ()
     can_answer: tuple[str, ...] = ()
     fault_when: tuple[str, ...] = ()
+    made_by: ContextLevelMaker = "rules"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def test_endless_hidden_calls_end_as_a_turn_without_calls() -> None:
     replies = [[reasoned(f"rs_{n}"), call(f"call_m{n}", "memory_query", "{}")] for n in range(5)]
     turn = take_turn(request([user("hi")]), replies, rounds_max=3)
     assert len(turn.rounds) == 3
-    assert [one["type"] for one in turn.end["response"]["output"]] == ["reasoning"] * 3
+    assert [one["type"] for one in turn.end["response"]["output"]] == [*["reasoning"] * 3, "message"]
     assert turn.exchange is not None
     changes = Changes(exchanges={turn.exchange.key: turn.exchange})
     check_items(ResponsesApi().rewrite(request([user("hi"), *turn.items, user("so?")]), changes)["input"])

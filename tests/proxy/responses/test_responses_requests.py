@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mnemic.proxy.protocol import Body, Changes, Compaction, Exchange, Unsure
 from mnemic.proxy.responses.api import ResponsesApi
-from mnemic.proxy.responses.stored import provider_body, provider_path, response_of_path, shown_stored
+from mnemic.proxy.responses.stored import StoredResponse, response_of_path
 from tests.proxy.responses.streams import (
     HIDDEN,
     MEMORY,
@@ -220,26 +220,21 @@ def test_nothing_is_stored_for_clients_that_keep_the_conversation() -> None:
 
 
 def test_stored_responses_are_found_and_shown_by_the_clients_id() -> None:
-    ids = {"resp_1": "resp_2"}
-    assert response_of_path("/v1/responses/resp_1/input_items") == "resp_1"
-    assert response_of_path("/v1/responses/compact") is None
-    assert response_of_path("/v1/responses") is None
-    for path, expected in (
-        ("/v1/responses/resp_1", "/v1/responses/resp_2"),
-        ("/v1/responses/resp_1/cancel", "/v1/responses/resp_2/cancel"),
-        ("/v1/responses/resp_9", "/v1/responses/resp_9"),
-        ("/v1/models", "/v1/models"),
-    ):
-        assert provider_path(path, ids) == expected
-    assert provider_body({"previous_response_id": "resp_1"}, ids) == {"previous_response_id": "resp_2"}
-    assert provider_body({"model": "x"}, ids) == {"model": "x"}
+    assert response_of_path(b"/v1/responses/resp_1") == "resp_1"
+    assert response_of_path(b"/v1/responses/resp_1/input_items") == "resp_1"
+    assert response_of_path(b"/v1/responses/compact") is None
+    assert response_of_path(b"/v1/responses") is None
     turn = take_turn(request("hi", store=None), [[reasoned(), MEMORY_CALL], [said("In a.py.")]])
     assert turn.exchange is not None
-    stored = response([said("In a.py.")], "resp_2", body=turn.sent[0])
-    shown = shown_stored(stored, "resp_1", turn.exchange, HIDDEN)
+    stored = StoredResponse("resp_1", turn.exchange, HIDDEN)
+    assert stored.path(b"/v1/responses/resp_1") == b"/v1/responses/resp_2"
+    assert stored.path(b"/v1/responses/resp_1/cancel") == b"/v1/responses/resp_2/cancel"
+    shown = stored.shown(response([said("In a.py.")], "resp_2", body=turn.sent[0]))
     assert shown["id"] == "resp_1"
     assert shown["output"] == [reasoned(), said("In a.py.")]
     assert [tool["name"] for tool in shown["tools"]] == ["read"]
+    assert stored.shown({"id": "resp_2", "deleted": True}) == {"id": "resp_1", "deleted": True}
+    assert stored.shown({"object": "list"}) == {"object": "list"}
 
 
 steps = st.lists(

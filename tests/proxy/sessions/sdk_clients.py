@@ -19,6 +19,8 @@ from pydantic_ai.providers.openai import OpenAIProvider
 CLAUDE = "claude-scripted"
 GPT = "gpt-5.1"
 KEY = "sk-of-a-test"
+TIMEOUT_S = 60.0
+"""Of each request: the SDKs wait for ten minutes."""
 TURNS_MAX = 200
 """A session that does not end by itself fails."""
 
@@ -64,7 +66,9 @@ class AnthropicSession:
     def __init__(self, url: str, *, is_streamed: bool = True, thinking: Any = None, **options: Any) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = anthropic.AsyncAnthropic(base_url=url, api_key=KEY, max_retries=0, **options)
+        self._client = anthropic.AsyncAnthropic(
+            base_url=url, api_key=KEY, max_retries=0, timeout=TIMEOUT_S, **options
+        )
         self._options: dict[str, Any] = {"thinking": thinking} if thinking else {}
         self._tools: Any = [{"name": name, "input_schema": schema} for name, schema in SCHEMAS.items()]
 
@@ -107,7 +111,9 @@ class ChatSession:
     def __init__(self, url: str, *, is_streamed: bool = True, **options: Any) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, **options)
+        self._client = openai.AsyncOpenAI(
+            base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S, **options
+        )
         self._tools: Any = [
             {"type": "function", "function": {"name": name, "parameters": schema}}
             for name, schema in SCHEMAS.items()
@@ -165,7 +171,9 @@ class ResponsesSession:
         self._is_streamed = is_streamed
         self._is_stored = is_stored
         self._previous: str | None = None
-        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, **options)
+        self._client = openai.AsyncOpenAI(
+            base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S, **options
+        )
         self._tools: Any = [
             {"type": "function", "name": name, "parameters": schema, "strict": False}
             for name, schema in SCHEMAS.items()
@@ -219,7 +227,7 @@ class PydanticSession:
     def __init__(self, url: str, *, api: str = "chat", is_streamed: bool = True) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0)
+        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S)
         provider = OpenAIProvider(openai_client=self._client)
         model = OpenAIChatModel if api == "chat" else PydanticResponsesModel
         self._agent = Agent(model(GPT, provider=provider))
@@ -250,7 +258,7 @@ class OpenAIAgentsSession:
     def __init__(self, url: str, *, api: str = "responses", is_streamed: bool = True) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0)
+        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S)
         model = OpenAIResponsesModel if api == "responses" else OpenAIChatCompletionsModel
         self._agent = OpenAIAgent(
             name="tester",

@@ -34,6 +34,8 @@ class ResponsesApi:
         self._new_id = identifiers.new
         self._cache = PrefixCache()
         self._stored: dict[str, list[Body]] = {}
+        self.kept: dict[str, Body] = {}
+        """Responses by their id, until they are deleted."""
         self._is_stored: dict[str, bool] = {}
         self._companions: dict[str, str] = {}
 
@@ -86,6 +88,8 @@ class ResponsesApi:
             "total_tokens": use.total + written,
         }
         whole = {**_envelope(response_id, body), "status": "completed", "output": output, "usage": usage}
+        if is_stored:
+            self.kept[response_id] = whole
         ids = {str(item[key]) for item in output for key in ("id", "call_id") if item.get(key)}
         return Answer(whole, tuple(_events(whole)), frozenset({*ids, text_key(spoken(parts))}))
 

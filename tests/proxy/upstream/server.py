@@ -23,6 +23,7 @@ from tests.waiting import wait_for
 
 READ_LIMIT_BYTES = 64 * 1024
 MODELS = ("claude-sonnet-4-5-20250929", "claude-haiku-4-5-20251001", "gpt-5.1", "gpt-5.1-codex", "gpt-4.1")
+STORED = "/v1/responses/"
 COUNTING, COMPACTING = "/v1/messages/count_tokens", "/responses/compact"
 
 
@@ -142,6 +143,8 @@ class Upstream:
     async def _dispatch(self, received: Received, reply: Reply) -> None:
         path = received.request.path
         api = next((api for end, api in self._apis.items() if path.endswith(end)), None)
+        if STORED in path and received.request.method in ("GET", "DELETE"):
+            return await self._send(received, reply, *self._stored(received.request.method, path))
         if received.request.method != "POST":
             return await self._send(received, reply, 200, _models() if path.endswith("/models") else {})
         try:
@@ -158,6 +161,16 @@ class Upstream:
         if api is None:
             return await self._send(received, reply, 404, self._apis["/v1/messages"].error(404, path))
         return await self._answer(api, received, reply)
+
+    def _stored(self, method: str, path: str) -> tuple[int, Body]:
+        response_id = path.rpartition("/")[2]
+        kept = self._responses.kept.get(response_id)
+        if kept is None:
+            return 404, self._responses.error(404, f"Response with id '{response_id}' not found.")
+        if method == "DELETE":
+            del self._responses.kept[response_id]
+            return 200, {"id": response_id, "object": "response", "deleted": True}
+        return 200, kept
 
     async def _answer(self, api: Api, received: Received, reply: Reply) -> None:
         headers = {key.lower(): value for key, value in received.request.headers}

@@ -21,6 +21,8 @@ STORIES = (MARA, WORKSHOP, HELPDESK, RIVER)
 # Conversations that are stored by one call.
 BATCH_SIZE = 25
 JOB_TIMEOUT_S = 30.0
+PAGED_MAX = 12
+"""Conversations that an agent reads in a paged context."""
 
 Report = Callable[[str], None]
 
@@ -44,6 +46,7 @@ def store_stories(
         report(f"{story.owner}: learns, asks and is corrected")
         _learn(owner, story)
         _ask(owner, story)
+        _page(owner, story)
         owner.memories.make_map()
     _share(memory, [story.owner for story in wanted])
     report("counts and maps")
@@ -176,6 +179,22 @@ def _ask(owner: Memory, story: Story) -> None:
         found = owner.recall(question, limit=5)
         if found.outcome == "found":
             owner.memories.feedback(found.hits[0].memory.memory_id, useful=True, conversation="questions")
+
+
+def _page(owner: Memory, story: Story) -> None:
+    """Let an agent read everything that was said, one conversation after the other, in a paged context."""
+    session = owner.context(f"read what {story.owner} said")
+    texts = {
+        conversation.name: "\n".join(f"{turn.name}: {turn.content}" for turn in conversation.turns)
+        for conversation in story.conversations[:PAGED_MAX]
+    }
+    if not texts:
+        return
+    session.admit("\n\n".join(texts.values()), tool="export", key="all conversations", type="command")
+    for name, text in texts.items():
+        session.admit(text, tool="read", key=name, type="prose")
+    session.pin(next(iter(texts)))
+    session.query(story.conversations[0].turns[0].content, object="all conversations")
 
 
 def _share(memory: Memory, owners: list[str]) -> None:

@@ -21,7 +21,7 @@ _ERROR = re.compile(
     r"|abort\w*|unresolved|segfault|killed|conflict)\b|[a-z]Error\b|^E  |✗|✘|--- FAIL",
     re.IGNORECASE,
 )
-_DIGITS = re.compile(r"[0-9a-f]*\d[0-9a-f]*")
+_DIGITS = re.compile(r"(?<![0-9a-f])[0-9a-f]*\d[0-9a-f]*")
 
 
 def sketch_output(lines: Lines) -> Sketch:

@@ -24,6 +24,8 @@ EXCERPT_SHARE, EXCERPT_NAMES_SHARE = 0.20, 0.08
 OUTLINE_SHARE, OUTLINE_NAMES_SHARE = 0.025, 0.07
 OUTLINE_CHARS_MIN = 140
 HEADER_KEY_CHARS = 70
+RULES = "rules-1"
+"""Counts changes of the rules: levels that older ones made are made again."""
 SAVING_MIN = 0.2
 """A level that saves less of the source is the source: a short text is worth its whole length."""
 
@@ -38,7 +40,7 @@ def make_level(source: Source, level: Level) -> LevelText:
     lines = read_lines(source.text)
     sketch = sketch_of(source, lines)
     body, counts = ("", counts) if level == 3 else _body(source, level, sketch, lines)
-    text = f"{_header(source, sketch)}\n{body}".rstrip("\n")
+    text = with_header(source, sketch.title, body)
     if len(text) > len(source.text) * (1 - SAVING_MIN):
         return _whole(source, level)
     return LevelText(level, text, tokens_of(text), *facts_of(level, sketch, counts))
@@ -107,8 +109,12 @@ def _whole(source: Source, level: Level) -> LevelText:
     return LevelText(level, source.text, tokens_of(source.text))
 
 
-def _header(source: Source, sketch: Sketch) -> str:
-    """One line: what it was, how large, and how to get the rest."""
+def with_header(source: Source, title: str, body: str) -> str:
+    """A body under one line that says what the text was, how large, and how to get the rest."""
+    return f"{_header(source, title)}\n{body}".rstrip("\n")
+
+
+def _header(source: Source, title: str) -> str:
     key = " ".join(source.key.split())
     if len(key) > HEADER_KEY_CHARS:  # The end of a path says more than its beginning.
         key = (
@@ -118,5 +124,5 @@ def _header(source: Source, sketch: Sketch) -> str:
     size = f"{source.text.count(chr(10)) + 1} lines"
     rest = f"rest: memory_query/memory_restore {source.handle or 'by this key'}"
     if source.follows_call:
-        return f"[{size}, {sketch.title}; memory_query {source.handle}]"
-    return f"[{tool} {key}: {size}, {sketch.title}; {rest}]"
+        return f"[{size}, {title}; memory_query {source.handle}]"
+    return f"[{tool} {key}: {size}, {title}; {rest}]"

@@ -34,9 +34,12 @@ def is_editing(tool: str) -> bool:
 
 def file_path(tool: str, arguments: Mapping[str, Any]) -> str:
     """The file that a tool reads or edits; empty for other tools."""
-    if _plain(tool) in _EDITING or _plain(tool) in _READING:
-        return file_of(source_key(tool, arguments))
-    return ""
+    return file_of(source_key(tool, arguments)) if handles_files(tool) else ""
+
+
+def handles_files(tool: str) -> bool:
+    """Whether a tool reads or changes files."""
+    return _plain(tool) in _EDITING or _plain(tool) in _READING
 
 
 def file_name(path: str) -> str:

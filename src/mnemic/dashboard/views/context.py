@@ -7,14 +7,16 @@ from mnemic.dashboard.context_bands import bands_of, draw_bands
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.visit import Visit
 from mnemic.errors import InvalidInputError
+from mnemic.sdk.groups.context import AsyncContext
 from mnemic.types.context import ContextEvent, ContextObject
+from mnemic.types.page import LIST_MAX
 
 LISTED_MAX = 25
 OBJECTS_MAX = 1_000
 """Objects of a session that are read; the chart needs all of them."""
 OBJECTS_SHOWN = 60
-EVENTS_MAX = 1_000
-"""Decisions that are read, the newest ones."""
+EVENTS_MAX = 10_000
+"""Decisions that are read; a longer session is drawn up to there."""
 EVENTS_SHOWN = 40
 STATES: Mapping[str, bool | None] = {"all": None, "open": True, "closed": False}
 
@@ -42,9 +44,8 @@ async def show_one(visit: Visit) -> Answer:
         pages.summary(),
         pages.pressure(),
         pages.objects(limit=OBJECTS_MAX),
-        pages.history(limit=EVENTS_MAX),
+        _history(pages),
     )
-    events = sorted(events, key=lambda event: event.event_id)
     requests = bands_of(events, objects)
     context = {
         "session": session,
@@ -57,6 +58,17 @@ async def show_one(visit: Visit) -> Answer:
         "events": _decisions(events),
     }
     return Shown("context.html", context, fragments={"#window": "fragments/_context_window.html"})
+
+
+async def _history(pages: AsyncContext) -> list[ContextEvent]:
+    """All decisions in order, up to `EVENTS_MAX`."""
+    found = list(await pages.history(limit=LIST_MAX))
+    while len(found) % LIST_MAX == 0 and 0 < len(found) < EVENTS_MAX:
+        more = await pages.history(after=found[-1].event_id, limit=LIST_MAX)
+        if not more:
+            break
+        found += more
+    return found
 
 
 async def pin(visit: Visit) -> Answer:

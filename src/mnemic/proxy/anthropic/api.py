@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from mnemic.proxy.anthropic.errors import error_body
 from mnemic.proxy.anthropic.reading import read_conversation
 from mnemic.proxy.anthropic.relay import AnthropicRelay
 from mnemic.proxy.anthropic.rewriting import rewrite_body
 from mnemic.proxy.anthropic.thinking import binding_headers
+from mnemic.proxy.errors import error_body
 from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
 
 
@@ -27,10 +27,10 @@ class AnthropicApi:
         """The beta header, if a rewritten body asks for thinking that does not fit to be ignored."""
         return binding_headers(body, headers)
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> AnthropicRelay:
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> AnthropicRelay:
         """Begin the response to a rewritten body."""
         return AnthropicRelay(body, hidden)
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself."""
-        return error_body(status, message)
+        return error_body("anthropic", status, message)

@@ -9,20 +9,24 @@ none. The same arrangement serves all requests, because clients switch thinking 
 
 from collections.abc import Sequence
 
+from mnemic.proxy.opening_call import OPENING_QUERY, OPENING_TOOL
 from mnemic.proxy.protocol import Body
 
-OPENING_TOOL = "recall"
 OPENING_CALL_ID = "toolu_mnemic_opening"
 OPENING_MESSAGES = 4
 
 _REQUEST = "Look up what the memory holds about this user and this work."
-_QUERY = "this user, this work"
 _END = "I will consider it where it helps."
 
 
 def opening_messages(text: str) -> list[Body]:
     """The turn that recalls memories."""
-    call = {"type": "tool_use", "id": OPENING_CALL_ID, "name": OPENING_TOOL, "input": {"query": _QUERY}}
+    call = {
+        "type": "tool_use",
+        "id": OPENING_CALL_ID,
+        "name": OPENING_TOOL,
+        "input": {"query": OPENING_QUERY},
+    }
     result = {"type": "tool_result", "tool_use_id": OPENING_CALL_ID, "content": text}
     return [
         {"role": "user", "content": [{"type": "text", "text": _REQUEST}]},

@@ -7,7 +7,8 @@ from typing import Any
 
 from mnemic.context.entry import Entry
 from mnemic.proxy.anthropic.blocks import Block, Run, blocks_of, runs_of, texts_of
-from mnemic.proxy.anthropic.turns import TurnPlaces
+from mnemic.proxy.anthropic.turns import TurnPlaces, shown_turn
+from mnemic.proxy.beginning import ShownTurn, beginning_of
 from mnemic.proxy.json_text import dump_json
 from mnemic.proxy.protocol import Body, Compaction, Conversation, Unsure
 from mnemic.proxy.turn_keys import root_hash
@@ -70,6 +71,7 @@ def _conversation(body: Body, runs: Sequence[Run]) -> Conversation:
         client_session=str(metadata.get("user_id") or "") if isinstance(metadata, dict) else "",
         last_turn=turns[-1] if turns else "",
         open_turn=open_turn,
+        beginning=beginning_of(_said(runs)),
     )
 
 
@@ -87,6 +89,14 @@ def _turns(body: Body, runs: Sequence[Run]) -> tuple[list[str], str]:
             open_turn = ""
         places.pass_by(run)
     return keys, open_turn if thinking_type(body) == "enabled" else ""
+
+
+def _said(runs: Sequence[Run]) -> Iterator[str | ShownTurn]:
+    for run in runs:
+        if run.role == "assistant":
+            yield shown_turn(run)
+        elif run.role == "user":
+            yield from _first_words(run)
 
 
 def _first_words(run: Run) -> list[str]:

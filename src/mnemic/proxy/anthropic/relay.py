@@ -14,13 +14,12 @@ from typing import Any
 
 from mnemic.proxy.anthropic.errors import error_event
 from mnemic.proxy.anthropic.response import Response
-from mnemic.proxy.anthropic.turns import place_after, turn_of
+from mnemic.proxy.anthropic.turns import place_after, shown_turn, turn_of
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
-from mnemic.proxy.protocol import Body, Exchange, Round, ServerSentEvent
+from mnemic.proxy.protocol import CAPPED, Body, Exchange, Round, ServerSentEvent
 
 ENDS = frozenset({"message_delta", "message_stop"})
-CAPPED = "(The turn ended here: it asked the memory too many times.)"
-"""What the client sees of a turn that would have nothing to show: most clients drop an empty turn."""
 
 
 class AnthropicRelay:
@@ -98,10 +97,7 @@ class AnthropicRelay:
         content = self._response.content
         if not self._chain and not self._response.hidden_calls:
             return None
-        visible = [block for response in self._ended for block in response.visible]
-        if note := self._note():
-            visible.append({"type": "text", "text": note})
-        key = self._place.key_of(turn_of(visible))
+        key = self._place.key_of(turn_of(self._visible()))
         if not key:
             return None
         if not content:
@@ -109,6 +105,10 @@ class AnthropicRelay:
             return Exchange(key, self._chain[:-1], self._chain[-1]["content"])
         last = {"role": "assistant", "content": content}
         return Exchange(key, [*self._chain, last], self._results(results))
+
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
+        return shown_turn(turn_of(self._visible()))
 
     def finish(self) -> bytes:
         """The end of the stream; for a response that was not streamed, its body."""
@@ -120,6 +120,13 @@ class AnthropicRelay:
     def fail(self, status: int, body: bytes) -> bytes:
         """An error of the provider after the stream began."""
         return error_event(status, body)
+
+    def _visible(self) -> list[Any]:
+        """The blocks that the client sees."""
+        visible = [block for response in self._ended for block in response.visible]
+        if note := self._note():
+            visible.append({"type": "text", "text": note})
+        return visible
 
     def _start(self, event: ServerSentEvent, data: Body) -> bytes:
         message = data.get("message")
@@ -202,11 +209,8 @@ class AnthropicRelay:
     def _whole(self) -> bytes:
         if not self._is_changed() and not self._response.hidden_calls and self._raw:
             return self._raw
-        content: list[Any] = [block for response in self._ended for block in response.visible]
-        if note := self._note():
-            content.append({"type": "text", "text": note})
         stop = {**self._response.stop, **self._stop()}
-        changed = {"content": content, **stop, "usage": self._usage()}
+        changed = {"content": self._visible(), **stop, "usage": self._usage()}
         return dump_json(_in_order(self._ended[0].message, self._response.message, changed))
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mnemic.proxy.anthropic.blocks import THINKING, Run, blocks_of, result_ids, runs_of
-from mnemic.proxy.anthropic.opening import OPENING_TOOL, opening_messages
+from mnemic.proxy.anthropic.opening import opening_messages
 from mnemic.proxy.anthropic.reading import result_text
 from mnemic.proxy.anthropic.thinking import dropping_unfit, unfit_thinking, without_thinking
 from mnemic.proxy.anthropic.turns import TurnPlaces
+from mnemic.proxy.opening_call import OPENING_TOOL
 from mnemic.proxy.protocol import Body, Changes, Exchange, HiddenTool, ThinkingCut
 
 

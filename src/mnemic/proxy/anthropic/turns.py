@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from mnemic.proxy.anthropic.blocks import Block, Run, runs_of, texts_of
 from mnemic.proxy.anthropic.opening import OPENING_MESSAGES, has_opening
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.protocol import Body
 from mnemic.proxy.turn_keys import turn_key
 
@@ -50,6 +51,11 @@ class TurnPlaces:
 def turn_of(blocks: Sequence[Block]) -> Run:
     """A turn of the assistant with these blocks."""
     return Run("assistant", [{"role": "assistant", "content": list(blocks)}])
+
+
+def shown_turn(run: Run) -> ShownTurn:
+    """What identifies a turn of the assistant at the beginning of a conversation."""
+    return ShownTurn("".join(texts_of(run.blocks)), run.call_ids)
 
 
 def place_after(body: Body, hidden: frozenset[str]) -> TurnPlaces:

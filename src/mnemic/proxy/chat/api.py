@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from mnemic.proxy.chat.reading import read_conversation
 from mnemic.proxy.chat.relay import ChatRelay
 from mnemic.proxy.chat.rewriting import rewrite_body
-from mnemic.proxy.openai_errors import error_body
+from mnemic.proxy.errors import error_body
 from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
 
 
@@ -22,7 +22,7 @@ class ChatApi:
         """A new body for the provider; the given one is not changed."""
         return rewrite_body(body, changes)
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> ChatRelay:
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> ChatRelay:
         """Begin the response to a rewritten body."""
         return ChatRelay(body, hidden)
 
@@ -32,4 +32,4 @@ class ChatApi:
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself."""
-        return error_body(status, message)
+        return error_body("openai", status, message)

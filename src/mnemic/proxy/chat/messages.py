@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from typing import Any
 
+from mnemic.proxy.json_text import dump_json
+from mnemic.proxy.opening_call import OPENING_QUERY, OPENING_TOOL
 from mnemic.proxy.protocol import Body, HiddenTool
 from mnemic.proxy.turn_keys import Answered, turn_key
 
 OPENING_CALL_ID = "call_recall_opening"
 """Id of the call that brings recalled memories: the same in every request, for the provider's cache."""
-OPENING_TOOL = "recall"
-OPENING_ARGUMENTS = '{"query":"this user, this work"}'
+OPENING_ARGUMENTS = dump_json({"query": OPENING_QUERY}).decode()
 NOT_ANSWERED = "No answer: too many calls of memory tools in one turn."
 """Result of hidden calls that nobody answered: the provider wants one for every call."""
 INSTRUCTION_ROLES = frozenset({"system", "developer"})

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mnemic.context.entry import Entry
+from mnemic.proxy.beginning import ShownTurn, beginning_of
 from mnemic.proxy.chat.messages import (
     INSTRUCTION_ROLES,
     KNOWN_ROLES,
@@ -40,6 +41,7 @@ def read_conversation(body: Body) -> Conversation:
         at_user_turn=last == "user",
         fixed_chars=_fixed_chars(tools, messages[:leading]),
         client_session=str(body.get("prompt_cache_key") or ""),
+        beginning=beginning_of(_said(messages)),
     )
     if not tools:
         raise without_tools(conversation)
@@ -161,6 +163,15 @@ def _first_words(messages: Sequence[Body]) -> Iterable[str]:
             return
         if message["role"] == "user":
             yield text_of(message.get("content"))
+
+
+def _said(messages: Sequence[Body]) -> Iterable[str | ShownTurn]:
+    for message in messages:
+        text = text_of(message.get("content"))
+        if message["role"] == "assistant":
+            yield ShownTurn(text, [str(call.get("id")) for call in calls_of(message)])
+        elif message["role"] == "user":
+            yield text
 
 
 def _tool_names(tools: Iterable[Any]) -> Iterable[str]:

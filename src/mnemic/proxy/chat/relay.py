@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.chat.assembly import Assembly, Call
 from mnemic.proxy.chat.messages import NOT_ANSWERED, answered_by, tool_message
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.openai_errors import error_event
-from mnemic.proxy.protocol import Body, Exchange, HiddenCall, Round, ServerSentEvent
+from mnemic.proxy.protocol import CAPPED, Body, Exchange, HiddenCall, Round, ServerSentEvent
 from mnemic.proxy.turn_keys import turn_key
 
 DONE = b"[DONE]"
@@ -147,6 +148,10 @@ class ChatRelay:
             results=self._results(answered, results),
         )
 
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
+        return ShownTurn(self._shown_text(), [call.id for call in self._now.shown()])
+
     def finish(self) -> bytes:
         """The held end of the stream; for a response that was not streamed, its body."""
         now = self._now
@@ -154,7 +159,8 @@ class ChatRelay:
             shown = self._whole_response(now.body)
             return now.raw if now.raw and shown is now.body else dump_json(shown)
         held = b"" if now.is_complete else self._held_pieces()
-        return self._take_carried() + held + b"".join(self._end_of(one) for one in now.tail)
+        end = b"".join(self._end_of(one) for one in now.tail)
+        return self._take_carried() + held + self._note_chunk() + end
 
     def fail(self, status: int, body: bytes) -> bytes:
         """An error of the provider after the stream began."""
@@ -310,7 +316,22 @@ class ChatRelay:
 
     def _shown_text(self) -> str:
         texts = (response.assembly.text for response in (*self._earlier, self._now))
-        return BETWEEN_ROUNDS.join(text for text in texts if text)
+        return BETWEEN_ROUNDS.join(text for text in texts if text) or self._note()
+
+    def _note(self) -> str:
+        """What to show of a turn that ends although its last response asks for nothing but the memory."""
+        now = self._now
+        is_capped = now.is_complete and now.finish_reason not in CUT_SHORT and now.hidden()
+        has_text = self._text_before() or now.assembly.text
+        return CAPPED if is_capped and not now.shown() and not has_text else ""
+
+    def _note_chunk(self) -> bytes:
+        if not self._note():
+            return b""
+        chunk = next((held.chunk for held in self._now.tail if held.chunk is not None), {})
+        kept = {name: value for name, value in chunk.items() if name != "usage"}
+        choice = {"index": 0, "delta": {"content": CAPPED}, "finish_reason": None}
+        return event_bytes({**kept, **self._first, "choices": [choice]})
 
     def _text_before(self) -> bool:
         return any(response.assembly.text for response in self._earlier)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from mnemic.proxy.openai_errors import error_body
+from mnemic.proxy.errors import error_body
 from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
 from mnemic.proxy.responses.reading import read_conversation
 from mnemic.proxy.responses.relay import ResponsesRelay
@@ -22,9 +22,9 @@ class ResponsesApi:
         """A new body for the provider; the given one is not changed."""
         return rewrite_body(body, changes)
 
-    def relay(self, body: Body, hidden: frozenset[str]) -> ResponsesRelay:
+    def relay(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> ResponsesRelay:
         """Begin the response to a rewritten body."""
-        return ResponsesRelay(body, hidden)
+        return ResponsesRelay(body, hidden, previous_id=previous_id)
 
     def extra_headers(self, body: Body, headers: Mapping[str, str]) -> Mapping[str, str]:
         """None: a rewritten body needs no other headers."""
@@ -32,4 +32,4 @@ class ResponsesApi:
 
     def error(self, status: int, message: str) -> bytes:
         """The body of an error of the proxy itself."""
-        return error_body(status, message)
+        return error_body("openai", status, message)

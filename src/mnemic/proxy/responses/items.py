@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from mnemic.proxy.chat.messages import OPENING_ARGUMENTS, OPENING_CALL_ID, OPENING_TOOL
+from mnemic.proxy.beginning import ShownTurn
+from mnemic.proxy.chat.messages import OPENING_ARGUMENTS, OPENING_CALL_ID
 from mnemic.proxy.json_text import load_object
+from mnemic.proxy.opening_call import OPENING_TOOL
 from mnemic.proxy.protocol import Body, HiddenTool
 from mnemic.proxy.turn_keys import Answered
 
@@ -134,6 +136,12 @@ def assistant_text(items: Iterable[Body]) -> str:
     """What the assistant says in items."""
     messages = (item for item in items if type_of(item) == "message" and item.get("role") == "assistant")
     return "\n".join(text_of(item.get("content")) for item in messages)
+
+
+def shown_turn(items: Iterable[Body]) -> ShownTurn:
+    """What identifies a turn of the assistant at the beginning of a conversation."""
+    made = list(items)
+    return ShownTurn(assistant_text(made), [str(item["call_id"]) for item in made if item.get("call_id")])
 
 
 def tool_definition(tool: HiddenTool) -> Body:

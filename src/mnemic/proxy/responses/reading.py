@@ -1,9 +1,11 @@
 """The conversation of a Responses request."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from mnemic.context.entry import Entry
+from mnemic.proxy.beginning import ShownTurn, beginning_of
 from mnemic.proxy.failed_results import says_failure
 from mnemic.proxy.json_text import dump_json
 from mnemic.proxy.protocol import Body, Compaction, Conversation, Unsure
@@ -13,10 +15,12 @@ from mnemic.proxy.responses.items import (
     KNOWN,
     OUTPUTS,
     arguments_of,
+    is_made_by_model,
     is_run_by_provider,
     is_text_only,
     items_of,
     name_of,
+    shown_turn,
     text_of,
     type_of,
 )
@@ -57,6 +61,7 @@ def read_conversation(body: Body) -> Conversation:
         fixed_chars=_fixed_chars(body, items[:leading]),
         client_session=str(body.get("prompt_cache_key") or ""),
         previous_id=previous_id,
+        beginning=beginning_of(_said(items)),
     )
     if is_compaction:
         raise Compaction("a compaction by the provider", conversation)
@@ -179,6 +184,14 @@ def _first_words(items: Iterable[Body]) -> Iterator[str]:
             yield text_of(item.get("content"))
         elif item.get("role") not in INSTRUCTION_ROLES:
             return
+
+
+def _said(items: Iterable[Body]) -> Iterator[str | ShownTurn]:
+    for is_turn, run in groupby(items, is_made_by_model):
+        if is_turn:
+            yield shown_turn(run)
+        else:
+            yield from (text_of(item.get("content")) for item in run if item.get("role") == "user")
 
 
 def _all_tools(body: Body, items: Iterable[Body]) -> Iterator[Any]:

@@ -8,10 +8,11 @@ ends a response waits until `finish`: only then it is known whether the turn goe
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.chat.messages import NOT_ANSWERED
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.openai_errors import provider_error
-from mnemic.proxy.protocol import Body, Exchange, HiddenCall, Round, ServerSentEvent
+from mnemic.proxy.protocol import CAPPED, Body, Exchange, HiddenCall, Round, ServerSentEvent
 from mnemic.proxy.responses.items import (
     arguments_of,
     assistant_text,
@@ -22,7 +23,9 @@ from mnemic.proxy.responses.items import (
     is_opening,
     items_of,
     name_of,
+    shown_turn,
 )
+from mnemic.proxy.responses.message_events import message_events, message_item
 from mnemic.proxy.responses.response import Response, as_input, without_calls
 from mnemic.proxy.responses.stored import shown_tools
 from mnemic.proxy.responses.turns import key_of_turn
@@ -34,8 +37,9 @@ ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"
 class ResponsesRelay:
     """See `mnemic.proxy.protocol.Relay`."""
 
-    def __init__(self, body: Body, hidden: frozenset[str]) -> None:
+    def __init__(self, body: Body, hidden: frozenset[str], *, previous_id: str = "") -> None:
         self._body = body
+        self._previous_id = previous_id
         self._hidden = hidden
         items = items_of(body)
         self._answers = _answered_by(items)
@@ -114,9 +118,8 @@ class ResponsesRelay:
         if not now.is_ended or not (is_changed or self._may_be_continued()):
             return None
         cut = hidden if now.is_cut else []
-        shown = [item for response in (*self._earlier, now) for item in response.shown()]
         return Exchange(
-            key=self._key(shown),
+            key=self._key(self._all_shown()),
             items=[*self._turns, *self._input_of(without_calls(now.items(), cut))] if is_changed else [],
             results=[
                 call_output(_call_id(item), results.get(_call_id(item), NOT_ANSWERED)) for item in hidden
@@ -124,13 +127,19 @@ class ResponsesRelay:
             response_ids={str(self._first.get("id")): now.response_id} if self._is_stored() else {},
         )
 
+    def shown(self) -> ShownTurn:
+        """The turn as the client will send it back."""
+        return shown_turn(self._all_shown())
+
     def finish(self) -> bytes:
         """The held end of the stream; for a response that was not streamed, its body."""
         now = self._now
         if now.end is not None:
+            note = self._note_events()
             shown = self._shown_response(now.end_data["response"])
             is_changed = shown != now.end_data["response"]
-            return self._numbered(now.end, {**now.end_data, "response": shown}, is_changed=is_changed)
+            end = {**now.end_data, "response": shown}
+            return note + self._numbered(now.end, end, is_changed=is_changed)
         if now.body is None:
             return b""
         shown = self._shown_response(now.body)
@@ -144,6 +153,30 @@ class ResponsesRelay:
         response = {**self._first, "object": "response", "status": "failed", "error": cause, "output": []}
         failed = {"type": "response.failed", "response": response}
         return self._made(event) + self._made(failed)
+
+    def _all_shown(self) -> list[Body]:
+        """The items that the client sees."""
+        items = [item for response in (*self._earlier, self._now) for item in response.shown()]
+        return [*items, *self._note()]
+
+    def _note(self) -> list[Body]:
+        """What to show of a turn that ends although its last response asks for nothing but the memory."""
+        now = self._now
+        is_capped = now.is_ended and not now.is_cut and now.hidden() and not now.asks_client()
+        shown = [item for response in (*self._earlier, now) for item in response.shown()]
+        return (
+            [message_item(CAPPED, f"msg_{self._first.get('id')}")]
+            if is_capped and not assistant_text(shown)
+            else []
+        )
+
+    def _note_events(self) -> bytes:
+        index = self._shown_count
+        return b"".join(
+            self._made({**event, "output_index": index})
+            for item in self._note()
+            for event in message_events(item)
+        )
 
     def _hold_end(self, event: ServerSentEvent, data: Body, kind: str) -> bytes:
         now = self._now
@@ -212,6 +245,8 @@ class ResponsesRelay:
     def _shown_response(self, response: Body) -> Body:
         """The response object as the client sees it."""
         shown = {**response, **{name: self._first[name] for name in self._first if name in response}}
+        if self._previous_id and response.get("previous_response_id"):
+            shown["previous_response_id"] = self._previous_id
         if isinstance(response.get("tools"), list):
             shown["tools"] = shown_tools(response["tools"], self._hidden)
         if response.get("output"):
@@ -219,6 +254,7 @@ class ResponsesRelay:
             shown["output"] = [
                 *before,
                 *(item for item in response["output"] if not _is_hidden(item, self._now)),
+                *self._note(),
             ]
         if self._earlier and isinstance(response.get("usage"), dict):
             shown["usage"] = self._usage(response["usage"])

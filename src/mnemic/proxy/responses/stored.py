@@ -5,45 +5,56 @@ such as `/v1/responses/{id}` goes to the last, and what comes back is shown as t
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from mnemic.proxy.protocol import Body, Exchange
 from mnemic.proxy.responses.items import is_hidden_call
 
-_PATH = re.compile(r"(.*/responses/)([^/]+)(/.*)?")
+_PATH = re.compile(rb"(/v1/responses/)([^/]+)(/.*)?")
+_NOT_AN_ID = b"compact"
 
 
-def response_of_path(path: str) -> str | None:
+@dataclass(frozen=True, slots=True)
+class StoredResponse:
+    """A response whose turn the proxy changed."""
+
+    shown_id: str
+    exchange: Exchange
+    hidden: frozenset[str]
+    """Names of the hidden tools of its session."""
+
+    @property
+    def provider_id(self) -> str:
+        """Its last response at the provider."""
+        return self.exchange.response_ids.get(self.shown_id, self.shown_id)
+
+    def path(self, path: bytes) -> bytes:
+        """The path at the provider."""
+        found = _PATH.fullmatch(path)
+        return b"".join((found[1], self.provider_id.encode(), found[3] or b"")) if found else path
+
+    def shown(self, body: Body) -> Body:
+        """An answer of the provider about it, as the client saw the response when it was made."""
+        if body.get("id") != self.provider_id:
+            return body
+        shown = {**body, "id": self.shown_id}
+        if isinstance(body.get("tools"), list):
+            shown["tools"] = shown_tools(body["tools"], self.hidden)
+        output = body.get("output")
+        if isinstance(output, list):
+            ids = {item.get("id") for item in output}
+            made = (item for item in self.exchange.items if item.get("type") != "function_call_output")
+            earlier = [item for item in made if item.get("id") not in ids]
+            shown["output"] = [item for item in (*earlier, *output) if not is_hidden_call(item, self.hidden)]
+        return shown
+
+
+def response_of_path(path: bytes) -> str | None:
     """The id of the response that a path is about."""
     found = _PATH.fullmatch(path)
-    return found[2] if found and found[2] != "compact" else None
-
-
-def provider_path(path: str, response_ids: Mapping[str, str]) -> str:
-    """The path at the provider."""
-    found = _PATH.fullmatch(path)
-    if found is None or found[2] not in response_ids:
-        return path
-    return f"{found[1]}{response_ids[found[2]]}{found[3] or ''}"
-
-
-def provider_body(body: Body, response_ids: Mapping[str, str]) -> Body:
-    """A body that only passes through, such as that of `/v1/responses/compact`, with the provider's id."""
-    known = str(body.get("previous_response_id"))
-    return {**body, "previous_response_id": response_ids[known]} if known in response_ids else body
-
-
-def shown_stored(body: Body, shown_id: str, exchange: Exchange, hidden: frozenset[str]) -> Body:
-    """A stored response as the client saw it when it was made."""
-    before = [item for item in exchange.items if item.get("type") != "function_call_output"]
-    output = body.get("output")
-    shown = {**body, "id": shown_id, "tools": shown_tools(body.get("tools") or [], hidden)}
-    if isinstance(output, list):
-        ids = {item.get("id") for item in output}
-        earlier = [item for item in before if item.get("id") not in ids]
-        shown["output"] = [item for item in (*earlier, *output) if not is_hidden_call(item, hidden)]
-    return shown
+    return found[2].decode("latin-1") if found and found[2] != _NOT_AN_ID else None
 
 
 def shown_tools(tools: Iterable[Any], hidden: frozenset[str]) -> list[Any]:

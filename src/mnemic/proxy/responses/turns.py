@@ -8,7 +8,7 @@ holds; other items of the run stay.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from mnemic.proxy.protocol import Body, Exchange
+from mnemic.proxy.protocol import CAPPED, Body, Exchange
 from mnemic.proxy.responses.items import assistant_text, is_made_by_model, text_of, type_of
 from mnemic.proxy.turn_keys import text_hash, turn_key
 
@@ -86,6 +86,8 @@ class _HeldBy:
     def __init__(self, exchange: Exchange) -> None:
         self._marks = {mark for item in exchange.items for mark in marks(item)}
         self._texts = {_text_hash(item) for item in exchange.items if _is_message(item)}
+        # Only the client has the note.
+        self._texts.add(text_hash(CAPPED))
         self._all_text = text_hash(assistant_text(exchange.items))
 
     def holds(self, item: Body) -> bool:

@@ -141,7 +141,7 @@ SELECT (SELECT held.version FROM held) AS version
 -- name: session
 -- The state of a window, with its relationships.
 SELECT
-    session_id, version, epoch, call_count, tokens_per_char, model, sent_at, saved_usd, more,
+    session_id, version, epoch, call_count, tokens_per_char, model, sent_at, saved_usd, level_count, more,
     (
         SELECT coalesce(jsonb_agg(jsonb_build_array(from_key, to_key, relation) ORDER BY from_key, to_key, relation), '[]')
         FROM state.context_relationships AS related
@@ -186,6 +186,10 @@ JOIN state.context_contents AS contents
     ON contents.tenant_id = %(tenant_id)s AND contents.owner = %(owner)s AND contents.content_hash = objects.content_hash
 WHERE objects.tenant_id = %(tenant_id)s AND objects.session_id = %(session_id)s AND objects.is_in_window
 ORDER BY objects."position"
+
+-- name: lock_sessions
+-- Lets the sessions of an owner begin one after the other.
+SELECT pg_advisory_xact_lock(hashtextextended('mnemic.context ' || %(tenant_id)s::text || ' ' || %(owner)s::text, 0))
 
 -- name: open
 -- Begins a session, unless it exists or the owner has too many.

@@ -54,6 +54,17 @@ WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND key = %(key)s
 ORDER BY exchange_id DESC
 LIMIT 1
 
+-- name: of_response
+-- The exchange of a response that the provider stores, and the hidden tools that its request offered.
+SELECT exchanges.content, transcripts.tools
+FROM state.context_exchanges AS exchanges
+JOIN state.context_transcripts AS transcripts
+    ON transcripts.tenant_id = exchanges.tenant_id AND transcripts.owner = exchanges.owner
+   AND transcripts.session = exchanges.session
+WHERE exchanges.tenant_id = %(tenant_id)s AND exchanges.owner = %(owner)s AND exchanges.key = %(key)s
+ORDER BY exchanges.exchange_id DESC
+LIMIT 1
+
 -- name: cut
 -- Stores a cut of thinking.
 INSERT INTO state.context_thinking_cuts (tenant_id, owner, session, first_key, last_turn, kept_from)

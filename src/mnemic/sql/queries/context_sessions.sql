@@ -60,14 +60,17 @@ ORDER BY related.from_key, related.to_key, related.relation
 -- name: assemble
 -- The objects of a context within a budget of tokens: pinned ones first, then by level, the last used first. Each is shown
 -- as it was sent; pinned and lately restored ones in full. One that does not fit is shown shorter: as it was sent, then
--- in one line; one that does not fit at all has no text. Evicted objects and those out of the window are not looked at.
+-- at a level that the model has written, then in one line; one that does not fit at all has no text. Evicted objects and those out of the window are not looked at.
 WITH RECURSIVE wanted AS (
     SELECT
         row_number() OVER (
             ORDER BY objects.is_pinned DESC, is_full DESC, objects.level, objects.last_use DESC, objects."position" DESC
         ) AS rank,
         objects.key, objects.level, objects.is_pinned, objects.content_hash, objects.sent_text,
-        objects.line, is_full, sizes.head + objects.tokens[1] AS full_tokens,
+        objects.line, is_full, first.text AS first_text, second.text AS second_text,
+        sizes.head + ceil(octet_length(first.text) * sessions.tokens_per_char)::int AS first_tokens,
+        sizes.head + ceil(octet_length(second.text) * sessions.tokens_per_char)::int AS second_tokens,
+        sizes.head + objects.tokens[1] AS full_tokens,
         sizes.head + ceil(octet_length(objects.sent_text) * sessions.tokens_per_char)::int AS sent_tokens,
         CASE WHEN objects.line <> ''
             THEN sizes.head + ceil(octet_length(objects.line) * sessions.tokens_per_char)::int
@@ -82,6 +85,12 @@ WITH RECURSIVE wanted AS (
         SELECT objects.is_pinned OR objects.sent_text IS NULL
             OR coalesce(objects.restored_call >= sessions.call_count - %(restored_calls)s, false) AS is_full
     ) AS shown
+    LEFT JOIN state.context_levels AS first
+        ON first.tenant_id = %(tenant_id)s AND first.owner = %(owner)s AND first.content_hash = objects.content_hash
+        AND first.level = 1 AND first.made_by = 'model' AND objects.level < 1
+    LEFT JOIN state.context_levels AS second
+        ON second.tenant_id = %(tenant_id)s AND second.owner = %(owner)s AND second.content_hash = objects.content_hash
+        AND second.level = 2 AND second.made_by = 'model' AND objects.level < 2
     WHERE sessions.tenant_id = %(tenant_id)s AND sessions.owner = %(owner)s AND sessions.session = %(session)s
       AND objects.is_in_window AND (objects.level < 4 OR is_full)
 ),
@@ -97,7 +106,9 @@ chosen AS (
             VALUES
                 (1, CASE WHEN wanted.is_full THEN wanted.full_tokens END, 'full'),
                 (2, wanted.sent_tokens, 'sent'),
-                (3, wanted.line_tokens, 'line')
+                (3, wanted.first_tokens, 'first'),
+                (4, wanted.second_tokens, 'second'),
+                (5, wanted.line_tokens, 'line')
         ) AS forms ("order", tokens, form)
         WHERE forms.tokens <= chosen.left_tokens
         ORDER BY forms."order"
@@ -106,7 +117,9 @@ chosen AS (
 )
 SELECT
     wanted.key, wanted.is_pinned, chosen.tokens, chosen.form,
-    CASE chosen.form WHEN 'full' THEN 0 WHEN 'sent' THEN wanted.level WHEN 'line' THEN 3 ELSE 4 END AS level,
+    CASE chosen.form
+        WHEN 'full' THEN 0 WHEN 'sent' THEN wanted.level WHEN 'first' THEN 1 WHEN 'second' THEN 2 WHEN 'line' THEN 3 ELSE 4
+    END AS level,
     CASE chosen.form
         WHEN 'full' THEN (
             SELECT contents.content FROM state.context_contents AS contents
@@ -114,6 +127,8 @@ SELECT
               AND contents.content_hash = wanted.content_hash
         )
         WHEN 'sent' THEN wanted.sent_text
+        WHEN 'first' THEN wanted.first_text
+        WHEN 'second' THEN wanted.second_text
         WHEN 'line' THEN convert_to(wanted.line, 'UTF8')
     END AS text
 FROM chosen JOIN wanted ON wanted.rank = chosen.rank

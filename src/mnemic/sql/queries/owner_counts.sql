@@ -49,13 +49,14 @@ ORDER BY owner
 LIMIT %(limit)s
 
 -- name: changed_small
--- Those of them that are quick to count: few memories each, and not too many together.
+-- Those of them, from a name on, that are quick to count: few memories each, and not too many together.
 SELECT owner, changed_position
 FROM (
     SELECT changed.owner, changed.changed_position, sum(held.memory_count) OVER (ORDER BY changed.owner) AS total_count
     FROM (
         SELECT owner, changed_position FROM traces.owner_counts
         WHERE tenant_id = %(tenant_id)s AND counted_position IS DISTINCT FROM changed_position
+            AND owner >= %(first)s
         ORDER BY owner
         LIMIT %(limit)s
     ) AS changed

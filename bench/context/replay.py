@@ -176,7 +176,7 @@ class Replay:
         """Find what the response needs and the prompt lacks; the object that lacks most is faulted."""
         missing: Counter[int] = Counter()
         missed_names: defaultdict[int, list[str]] = defaultdict(list)
-        for name in self._names.of(call.response):
+        for name in sorted(self._names.of(call.response)):  # The same order in every run.
             holders = self._holders.get(name)
             if not holders or name in self._used or len(holders) > COMMON_HOLDERS:
                 continue

@@ -207,6 +207,7 @@ def test_idle_connections_do_not_keep_others_out(server: RunningServer) -> None:
         for _ in range(150):
             idle = stack.enter_context(connect(server))
             idle.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert idle.recv(1), "a connection is idle once it was answered"
         for _ in range(3):
             with server.client() as client:
                 assert client.get("/healthz").status_code == 200

@@ -46,6 +46,7 @@ MATCHED_ONLY = {
     "mnemic.context.levels.definition_rules._MODIFIED": "the start of a line, by match",
     "mnemic.context.levels.definition_rules._SHELL": "the start of a line, by match",
     "mnemic.context.levels.definition_rules._TYPED": "the start of a line, by match",
+    "mnemic.context.levels.search._HIT": "the start of a line, by match",
     "mnemic.documents.reading.chunks._PAGE_LINKS": "lines of a piece, by fullmatch",
     "mnemic.documents.reading.html_tokens._EQUALS": "at one position, by match",
     "mnemic.recall.overview_question._OPENING": "the start of a query, by match",

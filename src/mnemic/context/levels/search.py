@@ -17,7 +17,8 @@ SAME_NAME_MAX = 20
 # "path:12:text", and "path-12-text" for lines around a hit; "path:text" if a search printed no numbers.
 _HIT = re.compile(r"((?:[A-Za-z]:)?[^\s:]{1,300}?)([:-])(\d{1,9})[:-](.*)", re.DOTALL)
 _PATH = re.compile(r"[\w.@~+-]*(?:[/\\][\w.@+\[\]()-]+)*/?")
-_PATH_TEXT = re.compile(r"([^\s:]{0,200}[/.][^\s:]{1,100}):(.*)", re.DOTALL)
+_PATH_TEXT = re.compile(r"([^\s:]{2,300}):(.*)", re.DOTALL)
+_SEPARATOR = re.compile(r"[/.]")
 _NUMBER_TEXT = re.compile(r"(\d{1,9})([:-])(.*)", re.DOTALL)
 
 
@@ -102,7 +103,12 @@ def _parts(line: str) -> tuple[str, str, str, bool]:
     text = line.strip()
     if ("/" in text or "." in text) and _PATH.fullmatch(text):
         return text, "", "", False
-    if (match := _PATH_TEXT.match(line)) and _is_file(match[1], needs_extension=True):
+    match = _PATH_TEXT.match(line)
+    if (
+        match
+        and _SEPARATOR.search(match[1], 0, len(match[1]) - 1)
+        and _is_file(match[1], needs_extension=True)
+    ):
         return match[1], "", match[2], True
     return "", "", "", False
 

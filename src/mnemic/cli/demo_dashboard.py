@@ -18,7 +18,7 @@ from mnemic.errors import ConflictError
 def show_dashboard(data_dir: Path | None, port: int, embedder: str | None) -> None:
     """Fill a folder, unless the story is in it already, and serve it until Ctrl-C.
 
-    Without a folder a temporary one is used, which is gone afterwards.
+    Without a folder a temporary one is used, which is deleted afterwards.
     """
     require_server()
     with _folder(data_dir) as folder:

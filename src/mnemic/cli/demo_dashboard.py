@@ -34,7 +34,7 @@ def _folder(data_dir: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="mnemic-demo-") as folder:
         yield Path(folder)
-        stop(Path(folder))  # The folder goes next, so the server must be gone.
+        stop(Path(folder))  # The folder is deleted next, so the server must have stopped.
 
 
 def _fill(memory: Memory) -> None:

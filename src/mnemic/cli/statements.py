@@ -13,9 +13,7 @@ from mnemic.types.memory import STATUSES, Status
 from mnemic.types.scope import Scope
 from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
 
-app = typer.Typer(
-    no_args_is_help=True, help="Show statements found in what was said; set how contradictions are decided."
-)
+app = typer.Typer(no_args_is_help=True, help="Show statements; set how contradictions are decided.")
 
 Subject = Annotated[str | None, typer.Option(help="Only about this person or thing.")]
 Attribute = Annotated[str | None, typer.Option(help="Only this attribute, such as lives_in.")]

@@ -1,5 +1,7 @@
 """Names of values in the help of commands: `<text>` and `<number>` instead of the names of Python's types."""
 
+from typing import Any
+
 import typer
 
 NAMES = {
@@ -13,7 +15,7 @@ NAMES = {
 }
 
 
-def name_values(command: typer.core.TyperCommand | typer.core.TyperGroup) -> None:
+def name_values(command: Any) -> None:
     """Name the values of all options of a command and of the commands below it."""
     context = typer.Context(command)
     for option in command.params:

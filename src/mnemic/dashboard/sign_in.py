@@ -44,7 +44,7 @@ def sign_in_routes(browser_sessions: BrowserSessions, authenticator: Authenticat
     async def sign_out(request: Request) -> Response:
         await browser_sessions.sign_out(request)
         response = RedirectResponse(f"{ROOT}/sign-in", 303)
-        delete_cookie(response)
+        delete_cookie(response, request)
         return response
 
     async def prove(request: Request) -> Response:

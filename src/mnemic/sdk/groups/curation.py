@@ -171,8 +171,9 @@ class AsyncCuration(CallGroup):
         """Undo the applied changes, or those that are named, all in one transaction.
 
         The memories get back exactly what they had before; the history keeps everything. Any changeset can be
-        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
-        nothing changes. The action is recorded in the audit log.
+        undone, whatever its purpose. Rejected changes wait for a decision again: those that are named or, if
+        nothing is applied, all. ChangeConflictError if a memory was changed since: it names each, and nothing
+        changes. The action is recorded in the audit log.
         """
         return await deciding.undo(
             self._caller.database,

@@ -303,7 +303,7 @@ def _locale_check(locale: Mapping[str, Any]) -> Check:
             "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup "
             "into a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
         )
-    return Check("locale", "ok", found)
+    return Check("locale", "ok", f"{found}, folds letters beyond ASCII")
 
 
 async def _migration_check(conninfo: str, settings: Settings) -> Check:

@@ -96,7 +96,7 @@ BY_MODEL: Mapping[str, Calibration] = {
         lead=0.19,
         in_window=1.5,
         offset=1.0,
-        memories_min=12,
+        memories_min=20,
         memories_max=200,
     ),
     # Fitted on cosines of small stores, documents and facts; questions in German and Spanish among them.

@@ -57,7 +57,7 @@ def test_some_are_tried_archived_and_undone(client: httpx.Client, dashboard: Das
     assert "Archived 2 memories." in text_of(shown)
     assert [each[0] for each in state(dashboard, own, *ids)] == ["archived", "archived", "active"]
     shown = undo(client, shown)
-    assert "Undone: the memories are as they were before." in text_of(shown)
+    assert "Undone: everything is as it was before." in text_of(shown)
     assert state(dashboard, own, *ids) == before
 
 

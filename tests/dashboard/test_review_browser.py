@@ -62,7 +62,7 @@ def test_changes_are_ticked_approved_applied_and_undone(page: Page, dashboard: D
     statuses = [each[0] for each in state(dashboard, own, *ids)]
     assert statuses == ["superseded", "superseded", "active"]
     page.keyboard.press("u")
-    expect(page.locator(".notice")).to_contain_text("Undone: the memories are as they were before.")
+    expect(page.locator(".notice")).to_contain_text("Undone: everything is as it was before.")
     assert state(dashboard, own, *ids) == before
 
 
@@ -73,7 +73,7 @@ def test_cleanup_is_tried_run_and_undone(page: Page, dashboard: Dashboard) -> No
     page.goto(f"/ui/cleanup?owner={own.owner}&kind=expired")
     page.locator("input[name=memory]").first.check()
     page.get_by_role("button", name="Try with those ticked").click()
-    expect(page.locator("#dry-run")).to_have_text("Dry run: 1 memories would change")
+    expect(page.locator("#dry-run")).to_have_text("Dry run: 1 memory would change")
     page.get_by_role("link", name="Back").click()
     page.get_by_role("button", name="Try with all").click()
     expect(page.locator("#dry-run")).to_have_text("Dry run: 3 memories would change")
@@ -82,5 +82,5 @@ def test_cleanup_is_tried_run_and_undone(page: Page, dashboard: Dashboard) -> No
     expect(page.locator(".notice")).to_contain_text("Archived 3 memories.")
     assert {each[0] for each in state(dashboard, own, *ids)} == {"archived"}
     page.keyboard.press("u")
-    expect(page.locator(".notice")).to_contain_text("Undone: the memories are as they were before.")
+    expect(page.locator(".notice")).to_contain_text("Undone: everything is as it was before.")
     assert state(dashboard, own, *ids) == before

@@ -4314,6 +4314,18 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.session_version(of_tenant uuid, of_owner text, of_session text) RETURNS TABLE(version integer, level_count integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT sessions.version, sessions.level_count
+    FROM state.context_sessions AS sessions
+    WHERE sessions.tenant_id = of_tenant AND sessions.owner = of_owner AND sessions.session = of_session;
+END
+$$;
+
 CREATE FUNCTION mnemic.set_first_model(wanted text, wanted_dimensions integer) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'

@@ -25,6 +25,7 @@ from bench.mind_conflicts import measure_conflicts
 from bench.mind_data import read_conflicts
 from bench.mind_halumem import measure_halumem, read_halumem
 from bench.mind_idle import measure_idle
+from bench.mind_relations import measure_relations
 from bench.mind_report import MindResults, report_lines, show
 from bench.mind_undo import measure_undo
 from bench.mind_unrelated import measure_unrelated
@@ -145,11 +146,16 @@ async def _unrelated(run: MindRun) -> None:
     run.results.unrelated = await measure_unrelated(run.memory)
 
 
+async def _relations(run: MindRun) -> None:
+    run.results.relations = await measure_relations(run.memory)
+
+
 PARTS: dict[str, Callable[[MindRun], Awaitable[None]]] = {
     "conflicts": _conflicts,
     "small": _small,
     "halumem": _halumem,
     "unrelated": _unrelated,
+    "relations": _relations,
     "undo": _undo,
     "idle": _idle,
 }

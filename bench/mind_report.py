@@ -9,6 +9,7 @@ from rich.table import Table
 from bench.mind_conflicts import ConflictResult
 from bench.mind_halumem import HaluMemResult
 from bench.mind_idle import IdleResult
+from bench.mind_relations import SEEN_CHANGED, RelationResult
 from bench.mind_undo import UndoResult
 from bench.mind_unrelated import UnrelatedResult
 from bench.report import ReportLine, report_table, table_of
@@ -31,6 +32,7 @@ class MindResults:
     small: KindResult | None = None
     halumem: HaluMemResult | None = None
     unrelated: UnrelatedResult | None = None
+    relations: RelationResult | None = None
     undo: UndoResult | None = None
     idle: IdleResult | None = None
 
@@ -45,6 +47,7 @@ def report_lines(results: MindResults) -> list[ReportLine]:
     lines += _small_lines(results.small) if results.small is not None else ()
     lines += _halumem_lines(results.halumem) if results.halumem is not None else ()
     lines += _unrelated_lines(results.unrelated) if results.unrelated is not None else ()
+    lines += _relation_lines(results.relations) if results.relations is not None else ()
     lines += _undo_lines(results.undo) if results.undo is not None else ()
     lines += _idle_lines(results.idle) if results.idle is not None else ()
     return lines
@@ -113,6 +116,19 @@ def _unrelated_lines(result: UnrelatedResult) -> Iterator[ReportLine]:
     yield ReportLine("unrelated facts with a weak mark, hard pairs", f"{len(result.weak):,} {of}")
     again = result.stored_again_count
     yield ReportLine("hard pairs, stored again by a second run", f"{again:,}", "0", again == 0)
+
+
+def _relation_lines(result: RelationResult) -> Iterator[ReportLine]:
+    found = result.changed_count - len(result.missed)
+    what = "statements of other relations, changed value found"
+    yield ReportLine(what, f"{found} of {result.changed_count}")
+    unseen = result.changed_count - SEEN_CHANGED
+    what = "the same, pairs that were not in view when the rules were written"
+    yield ReportLine(what, f"{unseen - result.unseen_missed_count} of {unseen}")
+    count, of = len(result.superseded), f"of {result.both_hold_count}"
+    yield ReportLine(
+        "statements of other relations that both hold, superseded", f"{count} {of}", "0", count == 0
+    )
 
 
 def _undo_lines(result: UndoResult) -> Iterator[ReportLine]:

@@ -133,7 +133,12 @@ def test_a_run_is_approved_rejected_applied_and_undone(client: httpx.Client, das
     ids = [change.memory_id for change in run.changes]
     before = state(dashboard, own, *ids)
     page = text_of(opened(client, own.owner))
-    for part in ("Berlin", "Lisbon", "A newer memory gives another value of the same.", "evidence 1"):
+    for part in (
+        "Berlin",
+        "Lisbon",
+        "A newer memory gives another value of the same attribute.",
+        "evidence 1",
+    ):
         assert part in page
     one, two, three = [str(change.change_id) for change in run.changes]
     common = {"run": str(run.changeset_id), "tab": "runs"}

@@ -1,6 +1,9 @@
 """A short statement has a frame if its grammar says that it gives one value of one attribute."""
 
+from bench.mind_relations import BOTH_HOLD, CHANGED
 from mnemic.text_analysis.frames import Frame, read_frame
+
+MISSED_MAX = 0.2
 
 
 def frame(text: str) -> Frame:
@@ -17,37 +20,57 @@ def replaces(older: str, newer: str, *, speakers: tuple[str | None, str | None] 
     return second.gives_other_value(first)
 
 
-def test_a_statement_is_split_into_frame_and_value() -> None:
+def test_a_statement_is_split_into_subject_attribute_and_value() -> None:
     expected = {
-        "The capital of Ruritania is Zenda.": (
-            "the capital of ruritania is",
-            "ruritania",
-            "capital",
-            "Zenda",
-        ),
-        "Omar's line manager is now Lena Roth": ("omar's line manager is", "omar", "manager", "Lena Roth"),
-        "My favourite colour is green": ("my favourite colour is", "my", "colour", "green"),
-        "The firm that built Pier 9 is Hale & Sons.": (
-            "the firm that built pier 9 is (name)",
-            "built pier 9",
-            "firm",
-            "Hale & Sons",
-        ),
-        "Ana plays the position of keeper": (
-            "ana plays the position of",
-            "ana",
-            "plays the position of",
-            "keeper",
-        ),
+        "The capital of Ruritania is Zenda.": ("ruritania", "capital", "Zenda"),
+        "Omar's line manager is now Lena Roth": ("omar", "line manager", "Lena Roth"),
+        "My favourite colour is green": ("i", "favourite_colour", "green"),
+        "The firm that built Pier 9 is Hale & Sons.": ("that built pier 9", "firm", "Hale & Sons"),
+        "The gate code is 4411": ("the", "gate code", "4411"),
+        "Ana plays the position of keeper": ("ana", "plays the position of", "keeper"),
         "Kiln Studio was founded in the city of Porto.": (
-            "kiln studio was founded in the city of",
             "kiln studio",
-            "founded in the city of",
+            "was founded in the city of",
             "Porto",
         ),
+        "A seat to Moor costs 12 euros": ("a seat to moor", "costs", "12 euros"),
+        "Moor has a population of 1,200": ("moor", "has a population of", "1 200"),
+        "The Moor Bridge is 90 metres long": ("the moor bridge", "is long", "90 metres"),
+        "Yahoo! is owned by Hale": ("yahoo", "is owned by", "Hale"),
+        "The author of Fair: A Comedy is Jo Roth": ("fair a comedy", "author", "Jo Roth"),
     }
     for text, parts in expected.items():
-        assert frame(text) == Frame(*parts)
+        found = frame(text)
+        assert (found.subject, found.attribute, found.value) == parts
+
+
+def test_the_words_of_a_frame_are_those_without_the_value() -> None:
+    """They find the other values of the frame by a lexical search."""
+    assert frame("The capital of Ruritania is Zenda").words.split() == ["ruritania", "capital"]
+    assert frame("I take 20 mg of zelorin").words.split() == ["i", "take", "of", "zelorin"]
+
+
+def test_wordings_that_extraction_takes_for_one_attribute_share_a_frame() -> None:
+    pairs = [
+        ("Lena lives in Zenda", "Lena moved to Strelsau"),
+        ("Lena resides in Zenda", "Lena lives in Strelsau"),
+        ("Lena is employed by Hale", "Lena works at Roth"),
+        ("Lena works as a nurse", "Lena is a surveyor"),
+        ("The landlord of Lena is Omar", "Lena's landlord is Jo"),
+        ("I take 20 mg of zelorin", "I take 40 mg of zelorin"),
+        ("I am 41 years old", "I turned 42"),
+    ]
+    for older, newer in pairs:
+        assert replaces(older, newer), (older, newer)
+    assert not replaces("Lena was born in Zenda", "Lena lives in Strelsau")
+    assert not replaces("I take 20 mg of zelorin", "I take 40 mg of caritol")
+
+
+def test_relations_are_recognised_by_structure_and_hard_pairs_are_left_alone() -> None:
+    """Both lists were written without regard to the conflict set; the hard ones must all be left alone."""
+    missed = [pair for pair in CHANGED if not replaces(*pair)]
+    assert len(missed) <= MISSED_MAX * len(CHANGED), missed
+    assert [pair for pair in BOTH_HOLD if replaces(*pair)] == []
 
 
 def test_another_value_in_the_same_frame_replaces_the_first() -> None:

@@ -26,7 +26,7 @@ DRAFT = "draft of the story"
 def show_dashboard(data_dir: Path | None, port: int, embedder: str | None) -> None:
     """Fill a folder, unless the story is in it already, and serve it until Ctrl-C.
 
-    Without a folder a temporary one is used, which is gone afterwards.
+    Without a folder a temporary one is used, which is deleted afterwards.
     """
     require_server()
     with _folder(data_dir) as folder:
@@ -41,7 +41,7 @@ def _folder(data_dir: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="mnemic-demo-") as folder:
         yield Path(folder)
-        stop(Path(folder))  # The folder goes next, so the server must be gone.
+        stop(Path(folder))  # The folder is deleted next, so the server must have stopped.
 
 
 def fill(folder: Path, embedder: str | None = None) -> None:

@@ -195,7 +195,7 @@ def size(byte_count: float) -> str:
 
 
 def short_id(name: str) -> str:
-    """The end of an id, since ids that are made at the same time begin alike; a name as it is."""
+    """The end of an id, which tells it from those made at the same time; names as they are."""
     return f"…{name[-ID_END_CHARACTERS:]}" if ID.fullmatch(name) else name
 
 

@@ -7,7 +7,7 @@ declares further ones (`memory.statements.set_attribute`); a declaration outrank
 import re
 from collections.abc import Mapping
 
-from mnemic.text_analysis.attribute_names import DOSE_PREFIX, FAVOURITE_PREFIX, SINGLE_VALUED_ATTRIBUTES
+from mnemic.text_analysis.attribute_names import FAVOURITE_PREFIX, has_one_value
 from mnemic.types.memory import Category
 from mnemic.types.statement import ATTRIBUTE_MAX_CHARACTERS
 
@@ -32,11 +32,7 @@ def attribute_name(text: str) -> str:
 
 def is_single_valued(attribute: str, declared: Mapping[str, bool]) -> bool:
     """Whether a subject has one value of the attribute at a time."""
-    if attribute in declared:
-        return declared[attribute]
-    return attribute in SINGLE_VALUED_ATTRIBUTES or attribute.startswith(
-        (FAVOURITE_PREFIX, DOSE_PREFIX, "number_of_")
-    )
+    return declared[attribute] if attribute in declared else has_one_value(attribute)
 
 
 def category_of(attribute: str, proposed: Category) -> Category:

@@ -1,66 +1,48 @@
 """The frame of a short statement: what it is about, without the value that it gives.
 
-"The capital of France is Paris" has the frame "the capital of france is" and the value "Paris"; "Chanel was
-founded by Coco Chanel", "Tom's manager is now Ada" and "Ana plays the position of goalkeeper" have one, too.
-Two statements of one frame and different values contradict each other, so the newer one outdates the older
-one, however many other memories there are. A statement gets a frame only if its grammar says that there is
-one value:
+"The capital of France is Paris" has the frame "france · capital" and the value "Paris"; "Chanel was founded
+by Coco Chanel", "Tom's manager is now Ada" and "Ana plays the position of goalkeeper" have one, too. Two
+statements of one frame and different values contradict each other, so the newer one outdates the older one,
+however many other memories there are.
 
-- a copula after a definite subject with an attribute ("the N of …", "the N that …", "…'s N", "my N"), where N
-  is no noun of which there may be several ("friend", "hobby");
-- a verb or participle with its preposition that gives one value ("is located in", "works at");
-- a verb that names the type of its value ("speaks the language of").
+Subject, relation and value come from the structure of a statement (`clauses`). What the relation is called
+comes from the rules that extraction reads by (`predicates`), so that "Ana lives in Bath" and "Ana resides in
+Oslo" share a frame; and so does which attributes have one value (`attribute_names`). A statement that the
+structure says nothing about ("I moved to Oslo") has the frame of what extraction reads in it.
 
 Everything else has none: several clauses, denials, the past, questions, verbs with many objects. Rules alone,
-no model; English, and copulas after definite subjects in Spanish, German and French.
+no model.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
-from mnemic.text_analysis.frame_words import (
-    ADVERBS,
-    ATTRIBUTE_NOUNS,
-    CLAUSE_STARTS,
-    CLAUSE_WORDS,
-    COPULAS,
-    DEFINITE,
-    EVENTS,
-    INDEFINITE,
-    MANY_NOUNS,
-    NO_FRAME_WORDS,
-    NUMBER_WORDS,
-    OF_WORDS,
-    OWN,
-    PREDICATES,
-    PREPOSITIONS,
-    PRESENT_COPULAS,
-    SPEAKER,
-    TYPED_PREDICATES,
-    TYPED_VERBS,
-    VERBS,
-)
+from mnemic.text_analysis.attribute_names import has_one_value
+from mnemic.text_analysis.clauses import Clause, ValueKind, split_clause
+from mnemic.text_analysis.frame_words import ADVERBS, CLAUSE_STARTS, DEFINITE, NO_FRAME_WORDS, SPEAKER
+from mnemic.text_analysis.predicates import read_predicates
+from mnemic.text_analysis.self_statements import read_self_statements
 
 CERTAINTY_OF_FRAMES = 0.9
 """How sure it is that of two values of one frame only the newer one holds."""
-REASON_OF_FRAMES = "It gives another value in the same words."
+REASON_OF_FRAMES = "It gives another value of the same attribute."
 FRAMED_MAX_CHARACTERS = 240
 """Longer statements say more than one thing."""
-VALUE_MAX_WORDS = 10
-SUBJECT_MAX_WORDS = 16
-TYPE_MAX_WORDS = 2
-"""Words of the type in "the official language of"."""
 CACHED_FRAMES = 8_192
+CACHED_NAMES = 1_024
 
 SPEAKER_NAMES = frozenset({"I", "We"})
-ValueKind = Literal["number", "name", "words"]
+SELF = "i"
+"""The subject of a statement about its speaker."""
 
 _WORD = re.compile(r"[^\s,;:!?()\"“”]+")
 # A full stop between a small letter and a capital ends a sentence: not in "Inc. is", "K. Le Guin", "D.C.".
-_NEXT_SENTENCE = re.compile(r"(?:[a-z\d][a-z]{2}|\d)[.!?;]\s+[\"“(]?[A-Z]|[?\n]|[!;:]\s")
+# Marks before a small letter may be part of a name ("Yahoo! is"), a colon before a capital of a title.
+_NEXT_SENTENCE = re.compile(
+    r"(?:[a-z\d][a-z]{2}|\d)[.!?;]\s+[\"“(]?[A-Z]|\n|\?(?!\s[a-z])|;\s|:\s(?![A-Z])|!\s(?![a-z])"
+)
 _LIST_MARKER = re.compile(
     r"^\s{0,8}(?:[-*•]|\[?\d{1,6}[.):\]]"
     r"|(?:fact|note|update|correction|item|entry|info)(?: ?#?\d{1,6})?[:.])\s{1,8}",
@@ -73,30 +55,27 @@ _ENDS = ".,'’"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a statement is about, as a key that its other values share, and the value that it gives.
+    """What a statement is about, and the value that it gives.
 
-    `subject` is the part of it that names whose attribute it is, in small letters; `attribute` names the
-    attribute, for people.
+    `subject` is whose attribute it is, in small letters, `attribute` its name; both, with the kind of the
+    value where values of two kinds can hold at once, are the `key` that other values of it share. `words` are
+    the words of the statement without its value, for a lexical search.
     """
 
     key: str
     subject: str
     attribute: str
     value: str
+    words: str
 
     @property
     def gives_name(self) -> bool:
         """Whether the value is a name."""
         return self.value[0].isupper()
 
-    @property
-    def words(self) -> str:
-        """The words that all statements of the frame have, for a lexical search."""
-        return self.key.split(" (", 1)[0]
-
     def key_of(self, speaker: str | None) -> str:
         """The key with the speaker, where the subject is "I" or "my": two people have two managers."""
-        return f"{self.key} ({speaker})" if self.key.split(" ", 1)[0] in SPEAKER else self.key
+        return f"{self.key} ({speaker})" if self.subject.split(" ", 1)[0] == SELF else self.key
 
     def gives_other_value(self, other: "Frame") -> bool:
         """Whether another statement of the frame gives another value, and not only more or fewer words."""
@@ -113,7 +92,8 @@ def read_frame(text: str) -> Frame | None:
     words = tuple(stripped for word in _WORD.findall(text) if (stripped := word.strip(_ENDS)))
     if not any(word.islower() for word in words) or NO_FRAME_WORDS.search(_small_words(words)):
         return None
-    return next(_frames(tuple(word for word in words if word not in ADVERBS)), None)
+    clause = split_clause(tuple(word for word in words if word not in ADVERBS))
+    return _of_clause(clause) if clause is not None else _of_reading(text)
 
 
 def without_list_marker(text: str) -> str:
@@ -133,130 +113,48 @@ def _is_in_name(words: Sequence[str], place: int) -> bool:
     return word[0].isupper() or (word == "and" and is_before_name and words[place - 1][0].isupper())
 
 
-def _frames(words: Sequence[str]) -> Iterator[Frame]:
-    copulas = [place for place, word in enumerate(words) if word in COPULAS]
-    if copulas and 0 < copulas[-1] <= SUBJECT_MAX_WORDS:
-        subject, rest = words[: copulas[-1]], words[copulas[-1] + 1 :]
-        yield from _after_predicate(subject, words[copulas[-1]], rest)
-        yield from _after_copula(subject, words[copulas[-1]], rest)
-    elif not copulas:
-        yield from _after_verb(words)
-
-
-def _after_copula(subject: Sequence[str], copula: str, value: Sequence[str]) -> Iterator[Frame]:
-    """ "The capital of France is Paris", "Tom's manager is Ada", "My password is swordfish"."""
-    noun, of = _attribute_noun(subject)
-    if noun is None or not value or noun in MANY_NOUNS or copula not in PRESENT_COPULAS:
-        return
-    place = [value[0]] if value[0] in PREPOSITIONS else []
-    value = value[len(place) :]
-    is_known = noun in ATTRIBUTE_NOUNS or "favourite" in subject or "favorite" in subject
-    is_own = subject[0].casefold() not in DEFINITE
-    kind = _kind(value)
-    if kind is None or (not is_known and (is_own or kind == "words")):
-        return
-    key = [*subject, copula, *place]
-    yield _frame(key, of, noun, value, kind if place or not is_known else None)
-
-
-def _attribute_noun(subject: Sequence[str]) -> tuple[str | None, Sequence[str]]:
-    """The noun of a definite subject and whose attribute it names: "capital" and X in "the capital of X"."""
-    first = subject[0].casefold()
-    if first in DEFINITE:
-        ends = [place for place, word in enumerate(subject) if word in OF_WORDS | CLAUSE_WORDS | PREPOSITIONS]
-        if ends and 1 < ends[0] < len(subject) - 1:
-            return subject[ends[0] - 1].casefold(), subject[ends[0] + 1 :]
-    owners = [
-        place for place, word in enumerate(subject) if _POSSESSIVE.search(word) or word.casefold() in OWN
-    ]
-    if owners and owners[-1] < len(subject) - 1 and not subject[-1][0].isupper():
-        return subject[-1].casefold(), subject[: owners[-1] + 1]
-    return None, ()
-
-
-def _after_predicate(subject: Sequence[str], copula: str, rest: Sequence[str]) -> Iterator[Frame]:
-    """ "X is located in the city of Y", "X was founded by Y", "X is a citizen of Y"."""
-    article = 1 if rest and rest[0] in INDEFINITE | DEFINITE else 0
-    if len(rest) < article + 3 or (
-        (rest[article], rest[article + 1]) not in PREDICATES and (rest[article] not in TYPED_PREDICATES)
-    ):
-        return
-    is_state = rest[article] not in EVENTS
-    if bool(article) != (rest[article + 1] == "of") or (is_state and copula not in PRESENT_COPULAS):
-        return
-    yield from _before_value([*subject, copula], rest, article + 2, rest[article] in TYPED_PREDICATES)
-
-
-def _after_verb(words: Sequence[str]) -> Iterator[Frame]:
-    """ "Tom works at Acme", "Ana plays the position of goalkeeper"."""
-    for place, verb in enumerate(words[: SUBJECT_MAX_WORDS + 1]):
-        if not place or place + 1 >= len(words):
-            continue
-        subject, rest = words[:place], words[place:]
-        if (verb, rest[1]) in VERBS:
-            yield from _before_value(subject, rest, 2, needs_type=False)
-        elif verb in TYPED_VERBS:
-            yield from _before_value(subject, rest, 1 + (rest[1] in PREPOSITIONS), needs_type=True)
-        elif (verb, "") in VERBS:
-            yield from _before_value(subject, rest, 1, needs_type=False)
-
-
-def _before_value(
-    subject: Sequence[str], rest: Sequence[str], start: int, needs_type: bool
-) -> Iterator[Frame]:
-    """The frame up to the value, which begins at `start`, or after the type that is named there."""
-    end = _type_end(rest, start)
-    if (end == start and needs_type) or not _is_specific(subject):
-        return
-    value = rest[end:]
-    kind = _kind(value)
-    if kind is not None:
-        verb = subject[-1] in COPULAS
-        of, predicate = subject[: len(subject) - verb], rest[:end]
-        yield _frame([*subject, *predicate], of, " ".join(predicate), value, kind if end == start else None)
-
-
-def _is_specific(subject: Sequence[str]) -> bool:
-    """Whether a subject is meant whenever these words are used: "the meeting" is not."""
-    if subject[0].casefold() in DEFINITE:
-        return any(word in OF_WORDS or word[0].isupper() for word in subject[1:])
-    return subject[0].casefold() not in CLAUSE_WORDS
-
-
-def _type_end(rest: Sequence[str], start: int) -> int:
-    """Where "the city of" ends that begins at `start`; `start` if there is none."""
-    if start < len(rest) and rest[start] == "the":
-        for place in range(start + 2, min(start + 2 + TYPE_MAX_WORDS, len(rest) - 1)):
-            if rest[place] == "of":
-                return place + 1
-    return start
-
-
-def _kind(value: Sequence[str]) -> ValueKind | None:
-    """The kind of a value: a number or date, a name, or words; None if it is no value."""
-    if not 1 <= len(value) <= VALUE_MAX_WORDS or value[0] in CLAUSE_WORDS or value[0] in INDEFINITE:
+def _of_clause(clause: Clause) -> Frame | None:
+    """The frame of a clause; None if extraction knows its attribute as one of many values."""
+    relation = " ".join(clause.attribute).casefold()
+    name = _attribute_name(f"'s {relation} is" if clause.is_possession else relation, clause.kind)
+    if name is not None and not has_one_value(name):
         return None
-    if any(word in COPULAS or word in PREPOSITIONS - {"of"} for word in value if word.islower()) and not (
-        value[0][0].isupper()
-    ):
+    subject = _subject_name(clause.subject)
+    kind = clause.kind if name is None else None
+    return _frame(subject, name or relation, kind, clause.value, f"{subject} {relation}")
+
+
+def _of_reading(text: str) -> Frame | None:
+    """The frame of the only attribute that extraction reads in a text about now."""
+    readings = read_self_statements(text, "I", is_note=True)
+    if len(readings) != 1 or not has_one_value(readings[0].attribute):
         return None
-    if all(_is_number_word(word) for word in value):
-        return "number"
-    named = value[1] if value[0] in DEFINITE and len(value) > 1 else value[0]
-    return "name" if named[0].isupper() or named[0].isdigit() else "words"
+    found = readings[0]
+    if found.is_negated or found.tense != "current" or found.certainty != "explicit":
+        return None
+    words = text.replace(found.value, " ").casefold()
+    return _frame(_subject_name(found.subject.split()), found.attribute, None, found.value.split(), words)
 
 
-def _is_number_word(word: str) -> bool:
-    return any(map(str.isdigit, word)) or word.casefold() in NUMBER_WORDS
+_PROBES = {"name": "Zenda", "number": "12", "words": "swimming", None: "Zenda"}
 
 
-def _frame(
-    key: Sequence[str], subject: Sequence[str], attribute: str, value: Sequence[str], kind: ValueKind | None
-) -> Frame:
+@lru_cache(CACHED_NAMES)
+def _attribute_name(relation: str, kind: ValueKind | None) -> str | None:
+    """What extraction calls the attribute that a relation gives, whatever its value is."""
+    found = [each.attribute for each in read_predicates(f"{relation} {_PROBES[kind]}")]
+    return found[0] if len(found) == 1 else None
+
+
+def _subject_name(subject: Sequence[str]) -> str:
+    words = [_POSSESSIVE.sub("", word.casefold().replace("’", "'")) for word in subject]
+    return " ".join([SELF if words[0] in SPEAKER else words[0], *words[1:]])
+
+
+def _frame(subject: str, attribute: str, kind: ValueKind | None, value: Sequence[str], words: str) -> Frame:
     """`kind` separates values that can both hold, "born in London" and "born in 1980"; None if none can."""
-    folded = " ".join(word.casefold().replace("’", "'") for word in key)
-    owner = " ".join(_POSSESSIVE.sub("", word.casefold()) for word in subject)
-    return Frame(f"{folded} ({kind})" if kind else folded, owner, attribute, " ".join(value))
+    key = f"{subject} · {attribute}"
+    return Frame(f"{key} ({kind})" if kind else key, subject, attribute, " ".join(value), words)
 
 
 def _folded(value: str) -> frozenset[str]:

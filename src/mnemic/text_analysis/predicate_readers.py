@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from mnemic.text_analysis.attribute_names import DOSE_PREFIX, FAVOURITE_PREFIX
+from mnemic.text_analysis.attribute_names import COUNT_PREFIX, DOSE_PREFIX, FAVOURITE_PREFIX
 from mnemic.text_analysis.predicate_values import SPEAKING, free_values, is_self_contained
 from mnemic.text_analysis.self_statement_words import (
     CALENDAR,
@@ -162,7 +162,7 @@ def read_relative(matched: re.Match[str]) -> Iterator[ReadPredicate]:
 def read_count(matched: re.Match[str]) -> Iterator[ReadPredicate]:
     relation = RELATIVE_NAMES.get(matched["relation"].casefold(), matched["relation"].casefold())
     wording = Wording("verb", f"have {{}} {relation}", f"has {{}} {relation}")
-    yield ReadPredicate(f"number_of_{relation}", matched["value"].casefold(), wording)
+    yield ReadPredicate(f"{COUNT_PREFIX}{relation}", matched["value"].casefold(), wording)
 
 
 def read_languages(matched: re.Match[str]) -> Iterator[ReadPredicate]:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from mnemic.text_analysis.attribute_names import SINGLE_VALUED_ATTRIBUTES
+from mnemic.text_analysis.clauses import split_clause, value_kind
 from mnemic.text_analysis.predicate_readers import (
     DISLIKE,
     LIKE,
@@ -77,9 +79,7 @@ _STOPPED = re.compile(r"(?:have |has )?(?:stopped|quit|gave up|given up) (?=[a-z
 _ANY_MORE = re.compile(r" any ?more\b| any longer\b", re.IGNORECASE)
 
 
-def read_predicates(
-    rest: str, *, is_self: bool = False, is_greeting: bool = False
-) -> Iterator[ReadPredicate]:
+def read_predicates(rest: str, *, is_greeting: bool = False) -> Iterator[ReadPredicate]:
     """What the part of a clause after its subject says; a possessive subject leaves "'s …"."""
     if rest.startswith("'s "):
         yield from _first(_POSSESSIVES, rest[3:])
@@ -92,6 +92,19 @@ def read_predicates(
         return
     for found in _first(_PREDICATES, polarity.rest):
         yield from _applied(found, polarity)
+
+
+def read_possession(rest: str) -> ReadPredicate | None:
+    """What no pattern knows, but the structure after "my" or "Ana's" gives: "gate code is 4411"."""
+    matched = _POSSESSED.match(rest)
+    if matched is None:
+        return None
+    noun, value = matched["noun"].split(), matched["value"].split()
+    clause = split_clause(["my", *noun, "is", *value])
+    is_known = clause is not None and clause.attribute[-1] in SINGLE_VALUED_ATTRIBUTES
+    if not is_known or value_kind(value) == "words":
+        return None
+    return ReadPredicate("_".join(noun), matched["value"], Wording("possession", matched["noun"]))
 
 
 def _polarity(rest: str) -> Polarity | None:
@@ -140,6 +153,9 @@ def _rule(pattern: str, read: Read) -> tuple[re.Pattern[str], Read]:
     return re.compile(pattern), read
 
 
+_POSSESSED = re.compile(
+    r"(?P<noun>[a-z]{2,20}(?: [a-z-]{2,20}){0,3}) is (?P<value>[^.;!?\n]{1,80}?)(?=[.;!]|$| and\b| but\b)"
+)
 _INTRODUCED = re.compile(rf"(?:am|is) (?P<value>{PERSON})(?=[.,!]|$| and\b| from\b)")
 _THING = r"(?P<thing>[a-z][a-z'-]{1,20}(?: [a-z'-]{2,20}){0,2})"
 _SINCE = r"(?: (?:for|since)\b.{0,80})?"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mnemic.text_analysis.assertions import Sentence, sentences_of, why_no_assertion
-from mnemic.text_analysis.predicates import read_predicates
+from mnemic.text_analysis.predicates import read_possession, read_predicates
 from mnemic.text_analysis.self_statement_words import (
     CALENDAR,
     PERSON,
@@ -42,7 +42,6 @@ class Reading:
     tense: Tense = "current"
     is_negated: bool = False
     is_correction: bool = False
-    is_single_valued: bool | None = None
 
 
 # What may stand before the subject without changing what is said.
@@ -190,16 +189,16 @@ def _read_clause(
     if self_name is not None:
         yield from _read_relatives(clause, self_name)
         if matched := _SELF.match(clause):
-            yield from _about(self_name, matched["rest"], is_self=True, is_greeting=is_greeting)
+            yield from _about(self_name, matched["rest"], is_greeting=is_greeting)
         elif matched := _WE.match(clause):
-            for reading in _about(self_name, matched["rest"], is_self=True):
+            for reading in _about(self_name, matched["rest"]):
                 if reading.attribute in SHARED_BY_A_HOUSEHOLD:
                     yield replace(reading, certainty="implied")
         elif matched := _MY_RELATIVE.match(clause):
             yield from _about(_relative_subject(matched, self_name), matched["rest"].strip())
-            yield from _about(self_name, f"'s {clause[3:]}", is_self=True)
+            yield from _about(self_name, f"'s {clause[3:]}")
         elif matched := _MY_ATTRIBUTE.match(clause):
-            yield from _about(self_name, f"'s {matched['rest']}", is_self=True)
+            yield from _about(self_name, f"'s {matched['rest']}")
     if is_note and (matched := _NAMED.match(clause)) and _is_person(matched["name"]):
         possessive = "'s " if matched["possessive"] else ""
         yield from _about(matched["name"], f"{possessive}{matched['rest']}")
@@ -251,8 +250,11 @@ lesson party flight train call release launch
 NOT_NAMES = frozenset(_NOT_NAMES_TEXT.split())
 
 
-def _about(subject: str, rest: str, *, is_self: bool = False, is_greeting: bool = False) -> Iterator[Reading]:
-    for predicate in read_predicates(rest, is_self=is_self, is_greeting=is_greeting):
+def _about(subject: str, rest: str, *, is_greeting: bool = False) -> Iterator[Reading]:
+    predicates = list(read_predicates(rest, is_greeting=is_greeting))
+    if not predicates and rest.startswith("'s ") and (possession := read_possession(rest[3:])) is not None:
+        predicates = [possession]
+    for predicate in predicates:
         yield _reading(subject, predicate)
 
 

@@ -48,7 +48,7 @@ REASON_MAX_CHARACTERS = 1024
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """One change of one memory, as it was proposed, and what became of it.
+    """One change of one memory, as it was proposed, and its state.
 
     `fields` are the new values, in JSON. `version_before` is the version that the change was proposed for,
     after applying the one that it replaced; `version_after` is the one that it made.

@@ -154,7 +154,7 @@ def test_comparing_texts_has_a_bound(subtests: pytest.Subtests) -> None:
     }
     for name, (before, after) in texts.items():
         with subtests.test(name):
-            start = time.process_time()
+            start = time.thread_time()
             found = diff_words(before, after)
-            assert time.process_time() - start < 0.2
+            assert time.thread_time() - start < 0.5
             assert sum(len(text) for _, text in found) < CONTENT_MAX_CHARACTERS

@@ -44,9 +44,15 @@ from tests.warm_start.starting import WarmStart
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# How long an example takes depends on what else the machine does.
-hypothesis.settings.register_profile("any time", deadline=None)
-hypothesis.settings.load_profile("any time")
+# How long an example takes depends on what else the machine does. The suite tries the same examples each
+# time, so that it fails for what was changed and not by chance; `make test-slow` tries new ones.
+hypothesis.settings.register_profile(
+    "suite",
+    deadline=None,
+    derandomize="SLOW_TESTS" not in os.environ,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
+hypothesis.settings.load_profile("suite")
 
 LIMITS = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
 WRITERS = 16

@@ -6,6 +6,7 @@ python tools/generate_docs.py --check    exit 1 when one of them is out of date
 
 import inspect
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.cli import get_docs_for_click
 
 from mnemic import Memory
 from mnemic.cli.app import app
+from mnemic.cli.value_names import name_values
 from mnemic.config import Settings
 from mnemic.sdk import _sync
 from mnemic.sdk.http.surface import LOCAL_ONLY, SURFACE, Route
@@ -198,8 +200,17 @@ def settings_page() -> str:
 def cli_page() -> str:
     """Every command with its arguments and options."""
     command = typer.main.get_command(app)
+    name_values(command)
+    _list_whole_sentences(command)
     text = get_docs_for_click(obj=command, ctx=typer.Context(command), name="mnemic")
     return CLI_HEAD + text.strip() + "\n" + CLI_TAIL
+
+
+def _list_whole_sentences(command: Any) -> None:
+    """Let lists of commands show the first sentence of each, which Typer would cut after 45 characters."""
+    for inner in getattr(command, "commands", {}).values():
+        inner.short_help = re.split(r"(?<=\.)\s", inspect.cleandoc(inner.help or ""))[0].replace("\n", " ")
+        _list_whole_sentences(inner)
 
 
 def http_page() -> str:

@@ -14,7 +14,7 @@ from mnemic.context.levels.kinds import kind_of, source_key
 from mnemic.context.levels.level import Source
 from mnemic.context.levels.shortening import make_level
 
-PAGE_MIN_CHARS = 700
+PAGE_MIN_CHARS = 400
 """Shorter results are never replaced, by no policy."""
 SUMMARY_OUTPUT_TOKENS = 4_500
 SUMMARY_CHARS = 15_000

@@ -17,7 +17,7 @@ from mnemic.dashboard.word_diff import diff_words
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX
 from tests.dashboard.running import Dashboard
 from tests.running_folder import running
-from tests.server.running import RunningServer, running_server
+from tests.server.running import RunningServer, cookie_of, running_server
 
 PAGE_MAX_BYTES = 300_000
 """Far more than an honest page has, far less than fifty memories of the largest size."""
@@ -49,8 +49,9 @@ def test_another_server_on_the_host_plants_no_notice(dashboard: Dashboard, clien
     }
     text = json.dumps(planted)
     packed = urlsafe_b64encode(text.encode()).decode()
+    own = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     for value in (quote(text), f".{packed}", f"{'0' * 64}.{packed}", f"{packed}.{packed}", ".", "\xff.\xff"):
-        cookies = f"{COOKIE}={value}; {'; '.join(f'{n}={v}' for n, v in client.cookies.items())}"
+        cookies = f"{cookie_of(client, COOKIE)}={value}; {own}"
         answer = client.get("/ui/keys", headers={b"Cookie": cookies.encode("latin-1")})
         assert answer.status_code == 200
         assert "Archived 3 memories." not in answer.text
@@ -62,9 +63,9 @@ def test_a_notice_of_another_session_is_not_shown(dashboard: Dashboard, client: 
         made = dashboard.run(dashboard.memory.scope(owner="alice").retain("Alice sails."))
         done = other.post(f"/ui/memories/{made.memory_ids[0]}/forget?owner=alice", data={"reason": "x"})
         assert done.status_code == 303, done.text
-        notice = done.cookies[COOKIE]
+        notice = done.cookies[cookie_of(client, COOKIE)]
         assert "Forgotten:" in other.get("/ui/keys").text
-    client.cookies.set(COOKIE, notice, path="/ui")
+    client.cookies.set(cookie_of(client, COOKIE), notice, path="/ui")
     assert "Forgotten:" not in client.get("/ui/keys").text
 
 

@@ -19,11 +19,11 @@ from mnemic.govern.keys import AuthenticatedKey
 from mnemic.govern.sessions import NewLink
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.app import ServerApp
-from mnemic.server.browser_sessions import COOKIE, FAILED_SIGN_INS_PER_MINUTE, check_own_visit
+from mnemic.server.browser_sessions import FAILED_SIGN_INS_PER_MINUTE, check_own_visit
 from mnemic.types.key import NewApiKey, allows
 from tests.attacks.http_server import MCP_BODY, MCP_HEADERS, new_key, with_mcp
 from tests.running_folder import running
-from tests.server.running import RunningServer, running_server
+from tests.server.running import RunningServer, cookie_of, running_server
 
 SAME_ORIGIN = {"Sec-Fetch-Site": "same-origin"}
 SECRET = "Bob keeps his diary under the pillow."
@@ -61,7 +61,7 @@ def sign_in(browser: httpx.Client, key: NewApiKey) -> str:
     """Sign in; returns the secret of the session."""
     answer = browser.post("/ui/sign-in", data={"key": key.key}, headers=SAME_ORIGIN)
     assert answer.status_code == 303, answer.text
-    return browser.cookies[COOKIE]
+    return browser.cookies[cookie_of(browser)]
 
 
 def is_signed_in(browser: httpx.Client, **options: Any) -> bool:
@@ -83,21 +83,21 @@ def test_a_session_opens_no_api(server: RunningServer, admin_key: NewApiKey, bro
     secret = sign_in(browser, admin_key)
     for token in (secret, new_link(server).secret):
         bearer = {"Authorization": f"Bearer {token}"}
-        cookie = {"Cookie": f"{COOKIE}={token}"}
+        cookie = {"Cookie": f"{cookie_of(browser)}={token}"}
         for headers in (bearer, cookie, {"Cookie": f"Authorization=Bearer {token}"}):
             assert browser.get("/v1/whoami", headers=headers).status_code == 401
             assert browser.post("/v1/recall", headers=headers, json={"query": "x"}).status_code == 401
             assert browser.get("/v1/events/stream", headers=headers).status_code == 401
             answer = browser.post("/mcp", content=MCP_BODY, headers=MCP_HEADERS | headers)
             assert answer.status_code == 401
-    assert browser.get("/metrics", headers={"Cookie": f"{COOKIE}={secret}"}).status_code == 401
+    assert browser.get("/metrics", headers={"Cookie": f"{cookie_of(browser)}={secret}"}).status_code == 401
 
 
 def test_an_api_key_or_a_link_is_no_cookie(
     server: RunningServer, admin_key: NewApiKey, browser: httpx.Client
 ) -> None:
     for secret in (admin_key.key, new_link(server).secret, "ms_" + "x" * 43, "", "x" * 4000, "ms_'--"):
-        assert not is_signed_in(browser, headers={"Cookie": f"{COOKIE}={secret}"})
+        assert not is_signed_in(browser, headers={"Cookie": f"{cookie_of(browser)}={secret}"})
     bearer = {"Authorization": f"Bearer {admin_key.key}"}
     assert not is_signed_in(browser, headers=bearer)
 
@@ -165,17 +165,18 @@ def test_a_planted_secret_never_becomes_a_session(
     answer = browser.post(
         "/ui/sign-in",
         data={"key": admin_key.key},
-        headers={**SAME_ORIGIN, "Cookie": f"{COOKIE}={planted}"},
+        headers={**SAME_ORIGIN, "Cookie": f"{cookie_of(browser)}={planted}"},
     )
     assert answer.status_code == 303
-    secret = browser.cookies[COOKIE]
+    secret = browser.cookies[cookie_of(browser)]
     assert secret != planted
     browser.cookies.clear()
-    assert not is_signed_in(browser, headers={"Cookie": f"{COOKIE}={planted}"})
+    assert not is_signed_in(browser, headers={"Cookie": f"{cookie_of(browser)}={planted}"})
     # With two cookies, nobody else's session is taken for the visitor's, whichever comes first.
-    for pair in (f"{COOKIE}={planted}; {COOKIE}={secret}", f"{COOKIE}={secret}; {COOKIE}={planted}"):
+    own, other = f"{cookie_of(browser)}={secret}", f"{cookie_of(browser)}={planted}"
+    for pair in (f"{other}; {own}", f"{own}; {other}"):
         assert not is_signed_in(browser, headers={"Cookie": pair})
-    assert is_signed_in(browser, headers={"Cookie": f"{COOKIE}={secret}"})
+    assert is_signed_in(browser, headers={"Cookie": f"{cookie_of(browser)}={secret}"})
 
 
 def test_a_link_opens_one_session_however_many_use_it_at_once(server: RunningServer) -> None:

@@ -90,7 +90,9 @@ async def test_100_parallel_calls_never_exceed_the_cap(access: Access, tenant_a:
         cap = Decimal("0.1")
         await memories[0].spend.set_cap(cap)
         calls = [asyncio.create_task(call(memory)) for memory in memories]
-        sums = [await used(memories[0]) for _ in range(20)]
+        sums: list[Decimal] = []
+        while not all(task.done() or model.request_count for task, model in zip(calls, models, strict=True)):
+            sums.append(await used(memories[0]))
         gate.set()
         while not all(task.done() for task in calls):
             sums.append(await used(memories[0]))
@@ -111,7 +113,7 @@ async def test_several_processes_never_exceed_the_cap(
     cap = 6_000
     await memory.spend.set_cap(Decimal(cap).scaleb(-6))
     orders = {"conninfo": access.conninfo(), "key": access.key.secret.hex(), "tenant_id": str(tenant_a.id)}
-    processes = [
+    dying, *others = [
         await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -121,14 +123,17 @@ async def test_several_processes_never_exceed_the_cap(
         )
         for _ in range(3)
     ]
+    assert dying.stdin is not None
+    assert dying.stdout is not None
+    dying.stdin.write(json.dumps({**orders, "dies": "yes"}).encode())
+    dying.stdin.close()
+    # The others could spend everything before it has begun.
+    first = await dying.stdout.readline()
     outputs = await asyncio.gather(
-        *(
-            process.communicate(json.dumps({**orders, "dies": "yes"} if number == 0 else orders).encode())
-            for number, process in enumerate(processes)
-        )
+        dying.communicate(), *(process.communicate(json.dumps(orders).encode()) for process in others)
     )
-    spent = [int(line) for out, _ in outputs for line in out.split()]
-    assert processes[0].returncode != 0, "it was killed"
+    spent = [int(line) for out in (first, *(output for output, _ in outputs)) for line in out.split()]
+    assert dying.returncode != 0, "it was killed"
     assert sum(spent) <= cap
     assert sum(spent) > cap - 20 * WORST, "the cap was used"
     assert await used(memory) <= Decimal(cap).scaleb(-6)

@@ -25,7 +25,7 @@ def test_proposals_are_shown_staged_applied_and_undone(mnemic: Run, memory: Memo
     assert "purpose curation state staged changes 1 staged" in " ".join(mnemic("curate", "list").out.split())
     shown = mnemic("curate", "show", changeset_id)
     assert "- status: active\n+ status: superseded\n" in shown.out
-    assert "because: A newer memory gives another value of the same." in shown.out
+    assert "because: A newer memory gives another value of the same attribute." in shown.out
     refused = mnemic("curate", "apply", changeset_id, "--yes")
     assert (refused.code, "approve some first" in refused.said) == (1, True)
     assert mnemic("curate", "approve", changeset_id, "--change", change_id).out.startswith("Approved: ")

@@ -48,7 +48,7 @@ ERRORS: dict[str, tuple[Callable[[Any], Awaitable[Any]], type[MnemicError], str]
     "a limit in a query": (
         lambda memory: memory.memories.list(limit=1001),
         InvalidInputError,
-        "limit must be a whole number from 1 to 1000.",
+        "limit must be a whole number from 1 to 1,000.",
     ),
     "a choice in a query": (
         lambda memory: memory.memories.list(statuses=["lost"]),

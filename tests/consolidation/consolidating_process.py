@@ -1,8 +1,8 @@
-"""Processes that consolidate until they are done or kill themselves.
+"""Processes that consolidate until they kill themselves.
 
 One program reads a list of orders from standard input and makes a child for each, one after the other. An
 order names a database (`conninfo`, `key`, `tenant`) and after how many seconds of work to die. The program
-prints how each child ended, as `os.waitpid` has it: 0 if it was done before.
+prints how each child ended, as `os.waitpid` has it.
 """
 
 import asyncio
@@ -27,21 +27,21 @@ def live_and_die(order: dict[str, Any]) -> int:
     if child == 0:
         os.dup2(2, 1)
         try:
-            asyncio.run(consolidate(order))
-            os._exit(0)
+            asyncio.run(consolidate_and_die(order))
         finally:
             traceback.print_exc()
             os._exit(1)
     return os.waitpid(child, 0)[1]
 
 
-async def consolidate(order: dict[str, Any]) -> None:
+async def consolidate_and_die(order: dict[str, Any]) -> None:
     access = Access(lambda: order["conninfo"], SigningKey.from_hex(order["key"]), "", "")
     database = Database(access, Limits())
     await database.open()
     memory = opened(database, await database.open_tenant(order["tenant"]), embedder="test")
     threading.Timer(order["die_after_s"], os.kill, [os.getpid(), signal.SIGKILL]).start()
-    await memory.consolidate()
+    while True:
+        await memory.consolidate()
 
 
 if __name__ == "__main__":

@@ -6,7 +6,13 @@ from uuid import UUID, uuid4
 import pytest
 
 from mnemic.curation.jobs import propose_for_all
-from mnemic.errors import ChangeConflictError, InvalidInputError, NotFoundError, PermanentJobError
+from mnemic.errors import (
+    ChangeConflictError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    PermanentJobError,
+)
 from mnemic.jobs.handlers import RunningJob
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.curation import CurationRun
@@ -77,6 +83,27 @@ async def test_some_changes_are_approved_others_rejected(memory: AsyncMemory, ro
     await memory.curation.undo(changeset_id, change_ids=change_ids[:1])
     assert [(await memory.memories.get(each)).status for each in ids] == ["active", "active", "archived"]
     assert (await memory.curation.get(changeset_id)).state == "applied"
+
+
+async def test_a_rejected_change_waits_again_when_it_is_undone(memory: AsyncMemory, rows: Rows) -> None:
+    ids = [await weak(memory, rows, f"Alice may like {thing}.") for thing in ("opera", "jazz", "folk")]
+    changeset_id, run = await staged(memory)
+    first, second, third = [change.change_id for change in run.changes]
+    await memory.curation.reject(changeset_id)
+    changeset = await memory.curation.undo(changeset_id, change_ids=[first])
+    assert (changeset.state, changeset.change_counts) == ("staged", {"staged": 1, "rejected": 2})
+    changeset = await memory.curation.undo(changeset_id)
+    assert changeset.change_counts == {"staged": 3}
+    await memory.curation.apply(changeset_id, change_ids=[first])
+    await memory.curation.reject(changeset_id, change_ids=[second, third])
+    # What was applied is undone first; rejected changes are undone with it only if they are named.
+    changeset = await memory.curation.undo(changeset_id)
+    assert (changeset.state, changeset.change_counts) == ("undone", {"undone": 1, "rejected": 2})
+    changeset = await memory.curation.undo(changeset_id, change_ids=[second])
+    assert changeset.change_counts == {"undone": 1, "staged": 1, "rejected": 1}
+    with pytest.raises(ConflictError, match=f"{first} is undone: there is nothing to undo"):
+        await memory.curation.undo(changeset_id, change_ids=[first])
+    assert [(await memory.memories.get(each)).status for each in ids] == ["active"] * 3
 
 
 async def test_nothing_is_applied_that_is_not_approved(memory: AsyncMemory) -> None:

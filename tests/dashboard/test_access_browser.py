@@ -32,7 +32,7 @@ def test_keys_are_created_shown_once_and_revoked(
     expect(page.locator("tbody tr").first).to_contain_text("revoke key")
     page.get_by_label("Outcome").select_option("failed")
     expect(page.get_by_text("No acts match")).to_be_visible()
-    assert "outcome=failed" in page.url
+    expect(page).to_have_url(re.compile("outcome=failed"))
 
 
 def create_a_key(page: Page) -> None:

@@ -133,7 +133,12 @@ def test_a_run_is_approved_rejected_applied_and_undone(client: httpx.Client, das
     ids = [change.memory_id for change in run.changes]
     before = state(dashboard, own, *ids)
     page = text_of(opened(client, own.owner))
-    for part in ("Berlin", "Lisbon", "A newer memory gives another value of the same.", "evidence 1"):
+    for part in (
+        "Berlin",
+        "Lisbon",
+        "A newer memory gives another value of the same attribute.",
+        "evidence 1",
+    ):
         assert part in page
     one, two, three = [str(change.change_id) for change in run.changes]
     common = {"run": str(run.changeset_id), "tab": "runs"}
@@ -141,8 +146,11 @@ def test_a_run_is_approved_rejected_applied_and_undone(client: httpx.Client, das
     def counts() -> dict[str, int]:
         return dashboard.run(own.curation.get(run.changeset_id)).change_counts  # type: ignore[no-any-return]
 
-    send(client, "/ui/review", own.owner, {"form": "changes", **common, "only": f"reject {three}"})
+    shown = send(client, "/ui/review", own.owner, {"form": "changes", **common, "only": f"reject {three}"})
     assert counts() == {"staged": 2, "rejected": 1}
+    undo(client, shown)
+    assert counts() == {"staged": 3}
+    send(client, "/ui/review", own.owner, {"form": "changes", **common, "only": f"reject {three}"})
     send(
         client, "/ui/review", own.owner, {"form": "changes", **common, "act": "approve", "change": [one, two]}
     )
@@ -173,7 +181,30 @@ def test_all_changes_are_decided_at_once_and_one_undone_from_the_history(
     other = fresh_owner(dashboard)
     rejected = proposals(dashboard, other)
     fields = {"run": str(rejected.changeset_id), "act": "reject_all"}
-    assert "3 rejected" in text_of(send(client, "/ui/review", other.owner, {"form": "changes", **fields}))
+    shown = send(client, "/ui/review", other.owner, {"form": "changes", **fields})
+    assert "3 rejected" in text_of(shown)
+    undo(client, shown)
+    assert dashboard.run(other.curation.get(rejected.changeset_id)).change_counts == {"staged": 3}
+
+
+def test_an_undo_takes_back_the_last_decision_only(client: httpx.Client, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    run = proposals(dashboard, own)
+    one, two, _ = [str(change.change_id) for change in run.changes]
+    common = {"form": "changes", "run": str(run.changeset_id)}
+    send(client, "/ui/review", own.owner, {**common, "only": f"apply {one}"})
+    undo(client, send(client, "/ui/review", own.owner, {**common, "only": f"apply {two}"}))
+    assert dashboard.run(own.curation.get(run.changeset_id)).change_counts == {
+        "applied": 1,
+        "staged": 1,
+        "undone": 1,
+    }
+    undo(client, send(client, "/ui/review", own.owner, {**common, "act": "reject_all"}))
+    assert dashboard.run(own.curation.get(run.changeset_id)).change_counts == {
+        "applied": 1,
+        "staged": 1,
+        "undone": 1,
+    }
 
 
 def test_pages_stay_small_with_many_long_memories(client: httpx.Client, dashboard: Dashboard) -> None:

@@ -14,7 +14,7 @@ from mnemic.govern.sessions import SESSIONS_PER_KEY_MAX
 from mnemic.server.browser_sessions import COOKIE
 from mnemic.types.key import NewApiKey, Role
 from tests.dashboard.running import SAME_ORIGIN, Dashboard
-from tests.server.running import RunningServer
+from tests.server.running import RunningServer, cookie_of
 
 PAGE = "/ui/keys"
 
@@ -59,7 +59,7 @@ def test_a_key_opens_a_session_and_is_not_in_the_cookie(
     answer = sign_in(visitor, made.key)
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui")
     cookie = answer.headers["set-cookie"]
-    secret = visitor.cookies[COOKIE]
+    secret = visitor.cookies[cookie_of(visitor)]
     assert secret.startswith("ms_")
     assert made.key not in cookie
     attributes = {part.strip().lower() for part in cookie.split(";")[1:]}
@@ -91,26 +91,39 @@ def test_signing_out_ends_the_session_on_the_server(
     empty_dashboard: Dashboard, visitor: httpx.Client
 ) -> None:
     sign_in(visitor, new_key(empty_dashboard).key)
-    secret = visitor.cookies[COOKIE]
+    secret = visitor.cookies[cookie_of(visitor)]
     answer = visitor.post("/ui/sign-out")
     assert (answer.status_code, answer.headers["location"]) == (303, "/ui/sign-in")
-    assert COOKIE not in visitor.cookies
-    visitor.cookies.set(COOKIE, secret, path="/ui")
+    assert cookie_of(visitor) not in visitor.cookies
+    visitor.cookies.set(cookie_of(visitor), secret, path="/ui")
     assert not is_signed_in(visitor)
     actions = [act.action for act in empty_dashboard.run(empty_dashboard.memory.audit.list())]
     assert actions.count("open_session") == actions.count("end_session") == 2
+
+
+def test_two_servers_on_one_host_have_cookies_of_their_own(
+    empty_dashboard: Dashboard, visitor: httpx.Client
+) -> None:
+    """Browsers send the cookies of all ports of a host to each of them."""
+    sign_in(visitor, new_key(empty_dashboard).key)
+    other = {"Host": "127.0.0.1:1"}
+    answer = visitor.post("/ui/sign-in", data={"key": new_key(empty_dashboard).key}, headers=other)
+    assert answer.headers["set-cookie"].startswith(f"{COOKIE}_1=ms_")
+    assert is_signed_in(visitor)
+    visitor.cookies.delete(cookie_of(visitor))
+    assert not is_signed_in(visitor)
 
 
 def test_signing_in_again_ends_the_session_that_the_browser_had(
     empty_dashboard: Dashboard, visitor: httpx.Client
 ) -> None:
     sign_in(visitor, new_key(empty_dashboard).key)
-    first = visitor.cookies[COOKIE]
+    first = visitor.cookies[cookie_of(visitor)]
     sign_in(visitor, new_key(empty_dashboard).key)
-    assert visitor.cookies[COOKIE] != first
+    assert visitor.cookies[cookie_of(visitor)] != first
     assert is_signed_in(visitor)
     visitor.cookies.clear()
-    visitor.cookies.set(COOKIE, first, path="/ui")
+    visitor.cookies.set(cookie_of(visitor), first, path="/ui")
     assert not is_signed_in(visitor)
 
 
@@ -205,7 +218,7 @@ def test_only_the_hash_of_a_secret_is_stored(
     sign_in(visitor, made.key)
     rows = dashboard_admin.execute("SELECT sessions::text FROM queue.sessions").fetchall()
     assert rows
-    assert visitor.cookies[COOKIE] not in str(rows)
+    assert visitor.cookies[cookie_of(visitor)] not in str(rows)
 
 
 def test_a_link_opens_one_session(empty_dashboard: Dashboard, visitor: httpx.Client) -> None:

@@ -28,7 +28,7 @@ def near_duplicates(dashboard: Dashboard, own: AsyncMemory, name: str = "Alice")
 
 
 def contradiction(dashboard: Dashboard, own: AsyncMemory) -> tuple[UUID, UUID]:
-    """A memory and a newer one that gives another value of the same."""
+    """A memory and a newer one that gives another value of the same attribute."""
     older = dashboard.run(own.retain("My phone number is 555-1234.", at="2026-01-01"))
     newer = dashboard.run(own.retain("My phone number is 555-9876.", at="2026-05-01"))
     pairs = [(each.memory_id, each.outdated_by) for each in dashboard.run(own.memories.outdated())]

@@ -17,7 +17,7 @@ from mnemic.errors import DatabaseUnavailableError
 from mnemic.jobs.queue import enqueue
 from tests.conftest import LIMITS, open_database
 from tests.password_server import PasswordServer
-from tests.waiting import wait_for
+from tests.waiting import wait_for, wait_for_async
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ async def remote_database(password_server: PasswordServer) -> AsyncIterator[Data
     password_server.execute("CREATE DATABASE remote")
     url = password_server.url(dbname="remote")
     await migrate(url, LIMITS)
-    limits = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=3)
+    limits = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=5)
     async with open_database(await url_access(url, limits, key=None), limits) as database:
         yield database
     password_server.execute("DROP DATABASE remote WITH (FORCE)")
@@ -97,9 +97,7 @@ async def test_a_transaction_fails_with_its_server_and_the_next_one_waits_for_th
         except DatabaseUnavailableError:
             return False
 
-    async with asyncio.timeout(15):
-        while not await works():
-            pass
+    await wait_for_async(works, what="the restarted server")
 
 
 @pytest.fixture
@@ -138,7 +136,7 @@ async def test_an_embedded_server_killed_while_idle_or_busy_is_restarted(
         assert await ask(transaction) == "undaunted"
 
     async def kill_it_at_work() -> None:
-        async with asyncio.timeout(10), mortal_database.transaction(tenant) as transaction:
+        async with asyncio.timeout(60), mortal_database.transaction(tenant) as transaction:
             await kill(own_server)
             while True:  # The process that serves us may outlive its postmaster for a moment.
                 await ask(transaction)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import psycopg
@@ -31,8 +32,21 @@ ADD_NOTE = "INSERT INTO state.notes (tenant_id, id, body) VALUES (%(tenant_id)s,
 
 @pytest.fixture
 async def small_database(access: Access) -> AsyncIterator[Database]:
+    """A database with one connection."""
+    async with open_limited(access, replace(LIMITS, pool_size=1)) as database:
+        yield database
+
+
+@pytest.fixture
+async def impatient_database(access: Access) -> AsyncIterator[Database]:
     """A database with one connection and short timeouts."""
-    limits = Limits(pool_size=1, statement_timeout_s=0.1, connect_timeout_s=0.5)
+    limits = Limits(pool_size=1, statement_timeout_s=0.5, connect_timeout_s=2)
+    async with open_limited(access, limits) as database:
+        yield database
+
+
+@asynccontextmanager
+async def open_limited(access: Access, limits: Limits) -> AsyncIterator[Database]:
     conninfo = with_session(access.conninfo(), limits, statement_timeout_s=limits.statement_timeout_s)
     async with open_database(replace(access, conninfo=lambda: conninfo), limits) as database:
         yield database
@@ -164,20 +178,22 @@ async def test_error_messages_contain_no_values_of_rows(database: Database, tena
     assert "4711" not in str(caught.value)
 
 
-async def test_a_statement_over_the_time_limit_is_a_timeout(small_database: Database) -> None:
-    tenant = await small_database.open_tenant("slow")
+async def test_a_statement_over_the_time_limit_is_a_timeout(
+    impatient_database: Database, tenant_a: Tenant
+) -> None:
     with pytest.raises(QueryTimeoutError, match="statement_timeout_s") as caught:
-        async with small_database.transaction(tenant) as transaction:
+        async with impatient_database.transaction(tenant_a) as transaction:
             await transaction.connection.execute("SELECT pg_sleep(60)")
     assert isinstance(caught.value.__cause__, pg.QueryCanceled)
 
 
-async def test_the_time_limit_is_restored_for_the_next_transaction(small_database: Database) -> None:
-    tenant = await small_database.open_tenant("slow")
-    async with small_database.transaction(tenant) as transaction:
+async def test_the_time_limit_is_restored_for_the_next_transaction(
+    impatient_database: Database, tenant_a: Tenant
+) -> None:
+    async with impatient_database.transaction(tenant_a) as transaction:
         await transaction.connection.execute("SET statement_timeout = 0")
     with pytest.raises(QueryTimeoutError):
-        async with small_database.transaction(tenant) as transaction:
+        async with impatient_database.transaction(tenant_a) as transaction:
             await transaction.connection.execute("SELECT pg_sleep(60)")
 
 
@@ -206,17 +222,17 @@ async def test_the_pool_reuses_the_last_returned_connection(database: Database, 
                 assert another.connection is inner
 
 
-async def test_waiting_for_a_free_connection_times_out(small_database: Database) -> None:
-    tenant = await small_database.open_tenant("busy")
-    started = asyncio.get_running_loop().time()
-    async with small_database.transaction(tenant):
+async def test_waiting_for_a_free_connection_times_out(
+    impatient_database: Database, tenant_a: Tenant
+) -> None:
+    before = impatient_database.pool_statistics().get("requests_num", 0)
+    async with impatient_database.transaction(tenant_a):
         with pytest.raises(DatabaseUnavailableError, match="pool_size"):
-            async with small_database.transaction(tenant):
+            async with impatient_database.transaction(tenant_a):
                 pass
-    # The limit is 0.5 s; a retry would take twice that.
-    assert asyncio.get_running_loop().time() - started < 0.95
-    async with small_database.transaction(tenant) as transaction:
-        assert await transaction.rows("session.find_tenant", {"name": "busy"})
+    assert impatient_database.pool_statistics()["requests_num"] - before == 2, "no second attempt"
+    async with impatient_database.transaction(tenant_a) as transaction:
+        assert await transaction.rows("session.find_tenant", {"name": tenant_a.name})
 
 
 async def test_using_a_closed_database_is_an_error(access: Access) -> None:

@@ -35,6 +35,10 @@ def test_all_other_questions_are_answered_by_files_that_exist() -> None:
     assert [path for paths in answers.values() for path in paths if not is_there(path)] == []
 
 
+def test_every_path_on_the_page_exists() -> None:
+    assert [path for path in _PATH.findall(PAGE) if not is_there(path)] == []
+
+
 def test_every_package_has_its_layer() -> None:
     section = PAGE.split("## Layers\n")[1].split("\n## ")[0]
     named = set(re.findall(r"`([a-z_]+)`", section))

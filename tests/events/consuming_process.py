@@ -2,8 +2,8 @@
 
 The program reads its orders from standard input: a database (`conninfo`, `key`, `tenant`), the names of the
 `consumers`, how often each is killed (`kills`) and the longest life before that (`life_s`). A consumer writes
-down each event that it gets, in the transaction that moves its place. It ends when the file `target` is there
-and the position that the file names is reached; then the program ends, too.
+down each event that it gets, in the transaction that moves its place. After its last kill it ends when the
+file `target` is there and the position that the file names is reached; then the program ends, too.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ SEE = """
 
 
 def start(orders: dict[str, Any], consumer: str, *, kills_left: int) -> int:
-    """Make a child that consumes, and perhaps dies of it; returns its process id."""
+    """Make a child that consumes until it is killed, or the last one; returns its process id."""
     life_s = random.uniform(0, orders["life_s"]) if kills_left else None
     child = os.fork()
     if child == 0:
@@ -69,7 +69,7 @@ async def consume_events(orders: dict[str, Any], consumer: str, life_s: float | 
 
     reading = await take_consumer(tenant, consumer, EventFilter(), start="beginning")
     after = reading.position
-    while not is_done(orders, after):
+    while life_s is not None or not is_done(orders, after):
         page = await consume(tenant, reading, EventFilter(), see, after=after, limit=10)
         after = page.through
         if not page.has_more:

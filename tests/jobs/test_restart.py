@@ -25,7 +25,7 @@ async def remote_database(password_server: PasswordServer) -> AsyncIterator[Data
     password_server.execute("CREATE DATABASE working")
     url = password_server.url(dbname="working")
     await migrate(url, LIMITS)
-    limits = Limits(pool_size=4, statement_timeout_s=10, connect_timeout_s=2)
+    limits = Limits(pool_size=4, statement_timeout_s=60, connect_timeout_s=30)
     async with open_database(await url_access(url, limits, key=None), limits) as database:
         yield database
     password_server.execute("DROP DATABASE working WITH (FORCE)")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -21,12 +22,10 @@ TEXTS = [
 def _children() -> set[int]:
     found = set()
     for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = status.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[1]) == os.getpid() and b"embedding_child" in (status.parent / "cmdline").read_bytes():
-            found.add(int(status.parent.name))
+        with suppress(FileNotFoundError, ProcessLookupError):  # It has ended.
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            if parent == os.getpid() and b"embedding_child" in (status.parent / "cmdline").read_bytes():
+                found.add(int(status.parent.name))
     return found
 
 

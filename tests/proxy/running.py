@@ -18,7 +18,7 @@ from mnemic.server.running import Server, listen, url_of
 from mnemic.types.key import NewApiKey, Role
 
 START_TIMEOUT_S = 120.0
-CALL_TIMEOUT_S = 30.0
+CALL_TIMEOUT_S = 120.0
 
 Result = TypeVar("Result")
 

@@ -23,7 +23,7 @@ MOMENTS = st.lists(st.integers(0, 20), min_size=1, max_size=8).map(sorted)
 @settings(
     max_examples=15,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,
 )
 async def test_a_memory_can_be_read_as_of_any_moment(

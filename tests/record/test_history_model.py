@@ -112,7 +112,7 @@ def seen(record: MemoryRecord) -> State:
 @settings(
     max_examples=60 if "SLOW_TESTS" in os.environ else 15,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,
 )
 async def test_the_history_is_what_was_done(shared_database: Database, steps: list[tuple[str, Any]]) -> None:

@@ -50,7 +50,7 @@ async def test_leaving_early_cancels_the_prefetch() -> None:
     with pytest.raises(RuntimeError, match="enough"):
         await work_on(numbers(made, until=4, bad=2), made, enough=1)
     assert made == [1, 0]
-    assert asyncio.all_tasks() == before
+    assert asyncio.all_tasks() <= before
 
 
 async def test_other_tasks_run_between_steps() -> None:

@@ -25,7 +25,7 @@ def are_tags(superuser: AppConnection, tags: tuple[str, ...]) -> bool:
 @settings(
     max_examples=200,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     print_blob=True,
 )
 def test_checked_tags_satisfy_the_database(superuser: AppConnection, tags: list[str]) -> None:

@@ -14,6 +14,7 @@ from mnemic.config import Settings
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.app import ServerApp, build_app
+from mnemic.server.browser_sessions import COOKIE
 from mnemic.server.limits import ServerLimits, limits_of
 from mnemic.server.running import Server, listen, url_of
 from mnemic.types.key import NewApiKey, Role
@@ -57,6 +58,11 @@ class RunningServer:
         """A client that carries a key, if one is given."""
         headers = {"Authorization": f"Bearer {key}"} if key is not None else {}
         return httpx.Client(base_url=self.url, headers=headers, timeout=CALL_TIMEOUT_S, verify=TLS, **options)
+
+
+def cookie_of(client: httpx.Client, name: str = COOKIE) -> str:
+    """What a server names its cookie: servers on other ports of the host have others."""
+    return f"{name}_{client.base_url.port}"
 
 
 @contextmanager

@@ -34,6 +34,12 @@ MISTAKES: list[tuple[str, str, Any, str]] = [
     ("GET", "/v1/memories", None, NO_OWNER),
     ("POST", "/v1/memories", ALICE, "content is required."),
     ("POST", "/v1/memories", {"content": 5, **ALICE}, "content must be a string or an object or an array."),
+    (
+        "POST",
+        "/v1/memories",
+        {"content": ["tea", 3], **ALICE},
+        "content.1 must be a string or an object.",
+    ),
     ("POST", "/v1/memories", {"content": "x", "tags": "a", **ALICE}, "tags must be an array."),
     ("POST", "/v1/memories", {"content": "x", "tags": ["a", 1], **ALICE}, "tags.1 must be a string."),
     ("POST", "/v1/memories", {"content": "x", "confidence": "high", **ALICE}, "confidence must be a number."),

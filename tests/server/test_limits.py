@@ -111,7 +111,7 @@ def test_a_tool_of_mcp_has_the_timeout_of_a_request(
     call = {"name": "recall", "arguments": {"query": "tea"}}
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
     with (
-        attacked_server(server_folder, request_timeout_s=1.0) as server,
+        attacked_server(server_folder, request_timeout_s=3.0) as server,
         server.client(new_key(server, owner="alice").key) as client,
     ):
         answer = client.post("/mcp", json=body, headers=MCP_HEADERS)

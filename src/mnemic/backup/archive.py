@@ -1,6 +1,6 @@
 """A backup file: an archive of `pg_dump` in custom format, and a line with its checksum after it.
 
-The checksum finds damage, such as a flipped byte. It does not prove who made the file: whoever forges a file
+The checksum finds damage, such as a flipped byte. It does not prove who made the file: a forger
 writes a new checksum. A forged file gets as far as its rows: see `mnemic.backup.load`.
 
 Files of earlier versions have no checksum. `pg_restore` finds most damage by itself.

@@ -33,7 +33,7 @@ from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.tenancy import SigningKey
 from mnemic.db.translate import translated
 from mnemic.errors import DatabaseError, MnemicError
-from mnemic.govern.audit import AuditedAct, audited, described_error, end_act, file_target, nobodys
+from mnemic.govern.audit import AuditedAct, audited, described_error, end_act, file_target, without_owner
 from mnemic.runtime.core import Core
 from mnemic.runtime.storage import limits_of, open_storage, start_server
 from mnemic.sql import query
@@ -54,7 +54,7 @@ class Restore:
     def act(self, database: TenantDatabase) -> AuditedAct:
         """The audited act in one of the two databases."""
         target, size_bytes = file_target(self.path), self.path.stat().st_size
-        scope, detail = nobodys(self.by), {"size_bytes": size_bytes}
+        scope, detail = without_owner(self.by), {"size_bytes": size_bytes}
         return audited(database, scope, action="restore", target=target, detail=detail, keeps_message=False)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import typer
@@ -57,6 +58,7 @@ from mnemic.cli import (
 )
 from mnemic.cli.error_messages import find_command, message_of
 from mnemic.cli.output import complain
+from mnemic.cli.value_names import name_values
 from mnemic.errors import MnemicError
 
 EXIT_FAILURE = 1
@@ -67,61 +69,86 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo.demo)
-app.command("retain")(retain.retain)
-app.command("recall")(recall.recall)
-app.command("profile")(profile.profile)
-app.command("consolidate")(consolidate.consolidate)
 memories.app.command("feedback")(feedback.feedback)
 memories.app.command("promotions")(feedback.promotions)
 memories.app.command("map")(memory_map.show_map)
-app.add_typer(memories.app, name="memories")
-app.add_typer(entities.app, name="entities")
-app.add_typer(conversations.app, name="conversations")
 curate.app.command("waiting")(review.waiting)
 curate.app.command("pairs")(review.pairs)
 curate.app.command("resolve")(review.resolve)
 curate.app.command("reopen")(review.reopen)
-app.add_typer(curate.app, name="curate")
-app.add_typer(cleanup.app, name="cleanup")
-app.add_typer(channels.app, name="channels")
-app.add_typer(goals.app, name="goals")
-app.add_typer(strategies.app, name="strategies")
-app.add_typer(working.app, name="working")
-app.add_typer(context.app, name="context")
-app.add_typer(shares.app, name="shares")
-app.add_typer(groups.app, name="groups")
-app.add_typer(spend.app, name="spend")
-app.add_typer(statements.app, name="statements")
-app.add_typer(tenants.app, name="tenants")
-app.command("stats")(admin.stats)
-app.command("metrics")(metrics.metrics)
-app.command("owners")(admin.owners)
-app.command("erase")(admin.erase)
-app.command("receipt")(admin.receipt)
-app.command("export")(transfer.export)
-app.command("import")(transfer.import_)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.command("ingest")(ingest.ingest)
-app.add_typer(documents.app, name="documents")
-app.command("embed")(embed.embed)
-app.command("reembed")(reembed.reembed)
-app.command("index")(index.index)
-app.command("migrate")(migrate.migrate)
-app.command("doctor")(doctor.doctor)
-app.command("bench")(bench.bench)
-app.command("serve")(serve.serve)
-app.command("ui")(ui.ui)
-app.command("proxy")(proxy.proxy)
-app.add_typer(keys.app, name="keys")
-app.command("mcp")(mcp.mcp)
-app.command("worker")(worker.worker)
-app.add_typer(jobs.app, name="jobs")
-app.add_typer(schedules.app, name="schedules")
-app.add_typer(events.app, name="events")
-app.add_typer(webhooks.app, name="webhooks")
-app.command("stop")(stop.stop)
+
+PANELS: Mapping[str, Mapping[str, Callable[..., None] | typer.Typer]] = {
+    "Remember and ask": {
+        "demo": demo.demo,
+        "retain": retain.retain,
+        "recall": recall.recall,
+        "profile": profile.profile,
+        "ingest": ingest.ingest,
+        "memories": memories.app,
+        "conversations": conversations.app,
+        "documents": documents.app,
+        "entities": entities.app,
+    },
+    "Learn and curate": {
+        "consolidate": consolidate.consolidate,
+        "statements": statements.app,
+        "curate": curate.app,
+        "cleanup": cleanup.app,
+        "channels": channels.app,
+    },
+    "Work of an agent": {
+        "goals": goals.app,
+        "strategies": strategies.app,
+        "working": working.app,
+        "context": context.app,
+    },
+    "Connect programs and people": {
+        "mcp": mcp.mcp,
+        "serve": serve.serve,
+        "ui": ui.ui,
+        "proxy": proxy.proxy,
+        "keys": keys.app,
+        "shares": shares.app,
+        "groups": groups.app,
+        "events": events.app,
+        "webhooks": webhooks.app,
+    },
+    "Run jobs": {
+        "worker": worker.worker,
+        "jobs": jobs.app,
+        "schedules": schedules.app,
+    },
+    "Move, keep and erase data": {
+        "export": transfer.export,
+        "import": transfer.import_,
+        "backup": backup.backup,
+        "restore": backup.restore,
+        "erase": admin.erase,
+        "receipt": admin.receipt,
+    },
+    "Operate": {
+        "doctor": doctor.doctor,
+        "stop": stop.stop,
+        "migrate": migrate.migrate,
+        "embed": embed.embed,
+        "reembed": reembed.reembed,
+        "index": index.index,
+        "stats": admin.stats,
+        "owners": admin.owners,
+        "metrics": metrics.metrics,
+        "bench": bench.bench,
+        "spend": spend.app,
+        "tenants": tenants.app,
+    },
+}
+"""All commands, as `mnemic --help` shows them."""
+
+for panel, commands in PANELS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, rich_help_panel=panel)(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -157,4 +184,5 @@ def built_commands() -> typer.core.TyperGroup:
     """All commands, built once in a process: reading the signatures of so many functions takes 50 ms."""
     commands = typer.main.get_command(app)
     assert isinstance(commands, typer.core.TyperGroup), "mnemic has several commands"
+    name_values(commands)
     return commands

@@ -60,7 +60,7 @@ def bench(
         try:
             measured = asyncio.run(_measure(Path(folder), memories, queries, embedder, bar))
         finally:
-            stop(Path(folder))  # The folder goes next, so the server must be gone.
+            stop(Path(folder))  # The folder is deleted next, so the server must have stopped.
     if json:
         print_json([asdict(each) for each in measured])
     else:

@@ -81,9 +81,9 @@ def demo(
             _ask_about_time(alice)
             _refuse(alice)
             _learn(alice)
-            _keep_apart_and_erase(memory, folder)
-        stop(Path(folder))  # The folder goes next, so the server must be gone.
-    _go_on()
+            _isolate_and_erase(memory, folder)
+        stop(Path(folder))  # The folder is deleted next, so the server must have stopped.
+    _show_next_steps()
 
 
 def _remember(alice: Memory) -> None:
@@ -144,8 +144,8 @@ def _learn(alice: Memory) -> None:
     out.print(alice.memories.why(found.hits[0].memory.memory_id).text, markup=False, soft_wrap=True)
 
 
-def _keep_apart_and_erase(memory: Memory, folder: str) -> None:
-    _heading("Walls and erasure")
+def _isolate_and_erase(memory: Memory, folder: str) -> None:
+    _heading("Tenants are isolated; an owner can be erased")
     with Memory(data_dir=folder, tenant="other") as other:
         seen = other.recall("What is Alice allergic to?", owner="alice")
     stored = memory.admin.stats().memory_count
@@ -155,14 +155,14 @@ def _keep_apart_and_erase(memory: Memory, folder: str) -> None:
     out.print(f"{receipt.row_count} rows are gone, {len(left)} are left")
 
 
-def _go_on() -> None:
-    _heading("Go on")
-    out.print("The same with a folder that is kept; the last command erases it again:")
+def _show_next_steps() -> None:
+    _heading("Next")
+    out.print("Try it on a memory that is kept; the last command erases it again:")
     for arguments in NEXT_COMMANDS:
         out.print(f"{_called_as()} {arguments}", style="bold", markup=False, soft_wrap=True)
     print_line(
-        "docs/tutorial.md is the first half hour, docs/how-to/recall.md explains every way to query, "
-        f"{_called_as()} --help lists the commands."
+        "docs/tutorial.md takes half an hour, docs/README.md lists all pages, "
+        f"{_called_as()} --help all commands."
     )
 
 

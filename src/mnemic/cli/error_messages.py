@@ -18,14 +18,16 @@ OWNER_REQUIRED = "No owner: give --owner NAME, or set MNEMIC_OWNER. Every memory
 # Advice for Python callers, and the same advice for the command line.
 ADVICE = {
     "pass api_key=…, or set MNEMIC_API_KEY": "set MNEMIC_API_KEY",
-    "the API key goes into api_key or MNEMIC_API_KEY": "the API key goes into MNEMIC_API_KEY",
-    "leave embedder, llm and reranker out": "leave --embedder out",
+    "Pass the API key as api_key or in MNEMIC_API_KEY": "Put the API key into MNEMIC_API_KEY",
+    "leave out embedder, llm and reranker": "leave out --embedder",
     "`memory.schedules.list()`": "`mnemic schedules list`",
     "`memory.events.consumers()`": "`mnemic events consumers`",
     "either cron or every_s": "either --cron or --every",
     "must be True or False": "must be true or false",
     "given or received must be True": "Choose the grants given or received",
     "fit into max_tokens": "fit into --max-tokens",
+    "must be an int, a Decimal or text such as '5.00',": "must be a number such as 5.00,",
+    " Floats are not exact; pass str(value) if that is what you mean.": "",
     ", or an Embedder or EmbeddingModel of pydantic-ai": "",
 }
 # A message about one argument begins with its name.
@@ -34,7 +36,7 @@ FIELD = re.compile(r"\A(?P<name>[a-z_]+)(?= (?:must|has|may|is|cannot)\b|:)")
 SETTING = re.compile(r"\b({})\b".format("|".join(name for name in Settings.model_fields if "_" in name)))
 # The same in a message that lists them.
 BAD_SETTING = re.compile(r"(?P<name>{})(?=: [A-Z])".format("|".join(Settings.model_fields)))
-LOCAL_ONLY = re.compile(r"memory\.(?P<path>[a-z_.]{1,100}) is not there over HTTP")
+LOCAL_ONLY = re.compile(r"memory\.[a-z_.]{1,100} is not available over HTTP")
 
 
 def message_of(error: MnemicError, command: typer.core.TyperCommand | None) -> str:

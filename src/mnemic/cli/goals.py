@@ -181,7 +181,7 @@ def unblock(
     tenant: TenantName = None,
     json: Json = False,
 ) -> None:
-    """End that a goal waits for another one."""
+    """Stop a goal from waiting for another one."""
     memory = memory_from(url, data_dir, tenant, owner=owner)
     goal = run_call(memory, lambda opened: opened.goals.unblock(goal_id, blocker_id))
     _print_goal("Unblocked", goal, json=json)

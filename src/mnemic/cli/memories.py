@@ -8,127 +8,22 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from mnemic.cli.empty_lists import reason_for_empty
+from mnemic.cli.memory_list import list_memories
 from mnemic.cli.opening import memory_from, run_call
-from mnemic.cli.options import Channel, DataDir, Json, Owner, TenantName, Url
+from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.errors import InvalidInputError
-from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES, Category, MemoryRecord
-from mnemic.types.memory_list import MEMORY_ORDERS, MemoryCount, MemoryFacets, MemoryOrder
+from mnemic.types.memory import Category, MemoryRecord
 from mnemic.types.why import Why
 
 app = typer.Typer(no_args_is_help=True, help="List, show, change and forget single memories.")
 
 MemoryId = Annotated[str, typer.Argument(help="The id of the memory, from `mnemic memories list`.")]
-# Typer cannot check lists of choices: the SDK checks them, and its error lists what is allowed.
-Categories = Annotated[
-    list[str] | None,
-    typer.Option("--category", help=f"Only this category; may be repeated. One of: {', '.join(CATEGORIES)}."),
-]
-Statuses = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--status", help=f"Only this status; may be repeated. Default: active. One of: {', '.join(STATUSES)}."
-    ),
-]
-
-
 InBranch = Annotated[
     str | None, typer.Option("--channel", help="Change it in this branch only; see `mnemic channels`.")
 ]
 
-
-@app.command("list")
-def list_memories(
-    owner: Owner = None,
-    channel: Channel = None,
-    category: Categories = None,
-    status: Statuses = None,
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only with this tag; repeated: with all of them.")
-    ] = None,
-    conversation: Annotated[str | None, typer.Option(help="Only from this conversation.")] = None,
-    since: Annotated[
-        str | None, typer.Option(help="Only what happened since: 2026-03-01, or 2026-03-01T10:00:00Z.")
-    ] = None,
-    until: Annotated[str | None, typer.Option(help="Only what happened before this date or time.")] = None,
-    forgotten: Annotated[bool, typer.Option("--forgotten", help="Also forgotten memories.")] = False,
-    q: Annotated[
-        str | None, typer.Option(help="Only with all of these words; `berl*` finds words that begin so.")
-    ] = None,
-    memory_id: Annotated[
-        list[str] | None, typer.Option("--id", help="Only the memory with this id; may be repeated.")
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option("--source", help=f"Only from this source; may be repeated: {', '.join(SOURCES)}."),
-    ] = None,
-    role: Annotated[
-        list[str] | None,
-        typer.Option("--role", help="Only said in this role (user); may be repeated."),
-    ] = None,
-    name: Annotated[
-        list[str] | None, typer.Option("--name", help="Only said by exactly this name; may be repeated.")
-    ] = None,
-    min_confidence: Annotated[
-        float | None, typer.Option(help="Only with at least this confidence, 0 to 1.")
-    ] = None,
-    never_recalled: Annotated[
-        bool, typer.Option("--never-recalled", help="Only what no recall has found yet.")
-    ] = False,
-    as_of: Annotated[str | None, typer.Option(help="List what was known at this date or time.")] = None,
-    order: Annotated[MemoryOrder, typer.Option(help=f"One of: {', '.join(MEMORY_ORDERS)}.")] = "newest",
-    facets: Annotated[
-        bool, typer.Option("--facets", help="Count the memories and their values instead of listing them.")
-    ] = False,
-    before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
-    ] = None,
-    limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
-    url: Url = None,
-    data_dir: DataDir = None,
-    tenant: TenantName = None,
-    json: Json = False,
-) -> None:
-    """List memories, newest first, or with --facets count them and their values."""
-    filters: dict[str, Any] = {
-        "q": q,
-        "ids": memory_id,
-        "channel": channel,
-        "categories": category,
-        "statuses": status or ["active"],
-        "tags": tag or (),
-        "sources": source,
-        "roles": role,
-        "names": name,
-        "conversation": conversation,
-        "since": since,
-        "until": until,
-        "min_confidence": min_confidence,
-        "never_recalled": never_recalled,
-        "include_forgotten": forgotten,
-        "as_of": as_of,
-    }
-
-    async def run() -> tuple[Sequence[MemoryRecord], str]:
-        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            found = await memory.memories.list(**filters, order=order, before=before, limit=limit)
-            return found, "" if found else await reason_for_empty(memory, "No memory passes the filters.")
-
-    async def run_facets() -> tuple[MemoryCount, MemoryFacets]:
-        async with memory_from(url, data_dir, tenant, owner=owner) as memory:
-            return await memory.memories.count(**filters), await memory.memories.facets(**filters)
-
-    if facets:
-        _print_facets(*asyncio.run(run_facets()), json=json)
-        return
-    records, empty = asyncio.run(run())
-    if json:
-        print_json([asdict(record) for record in records])
-    elif empty:
-        print_line(empty)
-    else:
-        _print_table(records)
+app.command("list")(list_memories)
 
 
 @app.command("get")
@@ -311,28 +206,6 @@ def why(
         print_json(asdict(found))
     else:
         print_line(found.text)
-
-
-def _print_facets(count: MemoryCount, facets: MemoryFacets, *, json: bool) -> None:
-    if json:
-        print_json({"count": asdict(count), "facets": asdict(facets)})
-        return
-    print_line(f"{'' if count.is_exact else 'at least '}{count.count:,} memories")
-    listing = table("field", "value", "memories")
-    for field, values in asdict(facets).items():
-        for each in values if isinstance(values, tuple) else ():
-            listing.add_row(field, Text(one_line(each["value"])), f"{each['count']:,}")
-    out.print(listing)
-    if not facets.is_exact:
-        print_line(f"Values are counted over the newest {facets.memory_count:,} memories.")
-
-
-def _print_table(records: Sequence[MemoryRecord]) -> None:
-    listing = table("id", "when", "category", "content")
-    for record in records:
-        when = f"{record.at or record.created_at:%Y-%m-%d}"
-        listing.add_row(str(record.memory_id), when, record.category, Text(one_line(record.content)))
-    out.print(listing)
 
 
 def _print_record(record: MemoryRecord) -> None:

@@ -162,6 +162,7 @@ def _say_started(address: str, has_keys: bool, *, json: bool) -> None:
         print_json({"url": address, "pid": os.getpid()})
         return
     print_line(f"Mnemic serves at {address}")
+    print_line(f"Dashboard: {address}/ui")
     if not has_keys:
         remark("There is no API key yet. Create one: mnemic keys create --role write")
 

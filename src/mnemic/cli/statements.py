@@ -1,4 +1,4 @@
-"""`mnemic statements`: what was understood, and how contradictions are decided."""
+"""`mnemic statements`: statements found in what was said, and how contradictions are decided."""
 
 from dataclasses import asdict
 from typing import Annotated, cast
@@ -13,7 +13,7 @@ from mnemic.types.memory import STATUSES, Status
 from mnemic.types.scope import Scope
 from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
 
-app = typer.Typer(no_args_is_help=True, help="Show what was understood; set how contradictions are decided.")
+app = typer.Typer(no_args_is_help=True, help="Show statements; set how contradictions are decided.")
 
 Subject = Annotated[str | None, typer.Option(help="Only about this person or thing.")]
 Attribute = Annotated[str | None, typer.Option(help="Only this attribute, such as lives_in.")]

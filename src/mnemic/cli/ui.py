@@ -1,6 +1,6 @@
 """`mnemic ui`: open the dashboard in a browser, without an API key, on the machine of the database.
 
-It prints a link that opens one session with the role admin. Where no server of this place listens yet, it
+It prints a link that opens one session with the role admin. Where no server of this database listens yet, it
 starts one on the loopback address, which runs until Ctrl-C; the session ends with it.
 """
 
@@ -69,7 +69,7 @@ async def open_dashboard(
     `show` gets the URL that opens the dashboard, and the link.
     """
     # The extra `server` is installed: `ui` has looked.
-    from mnemic.server.place_proof import proves_itself  # noqa: PLC0415 (extra: server)
+    from mnemic.server.database_proof import serves_database  # noqa: PLC0415 (extra: server)
 
     def started(address: str) -> None:
         target = f"{address}/ui/sign-in?link={link.secret}"
@@ -82,7 +82,7 @@ async def open_dashboard(
         database = (await tenants.core(settings.tenant)).storage.tenant_database
         link = await sessions.create_link(database, process=PROCESS)
         running = f"http://{HOST}:{port}"
-        if port and await proves_itself(running, port, tenants.database.access.key):
+        if port and await serves_database(running, port, tenants.database.access.key):
             started(running)
             return
         try:

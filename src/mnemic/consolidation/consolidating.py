@@ -43,7 +43,7 @@ OnProgress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Selection:
     """What a pass reads: of all owners or one, all conversations and notes or one conversation."""
 
     owner: str | None = None
@@ -53,7 +53,7 @@ class Wanted:
 
 @dataclass
 class _Counts:
-    """What a pass came to so far."""
+    """Totals of a pass so far."""
 
     conversations: int = 0
     sources: int = 0
@@ -86,24 +86,24 @@ class _Counts:
         )
 
 
-def check_wanted(scope: Scope, conversation: object, policy: object) -> Wanted:
+def check_selection(scope: Scope, conversation: object, policy: object) -> Selection:
     """Check the arguments of a pass for one owner; InvalidInputError names the wrong one."""
     name = check_name("conversation", conversation) if conversation is not None else None
     chosen = check_choice("policy", policy, CONTRADICTION_POLICIES) if policy is not None else None
-    return Wanted(scope.require_owner(), name, cast("ContradictionPolicy | None", chosen))
+    return Selection(scope.require_owner(), name, cast("ContradictionPolicy | None", chosen))
 
 
 async def consolidate(
-    core: Core, wanted: Wanted, on_progress: OnProgress = lambda count: None
+    core: Core, selection: Selection, on_progress: OnProgress = lambda count: None
 ) -> Consolidated:
     """Read everything that is due. `on_progress` gets the number of sources read so far."""
     counts = _Counts(on_progress=on_progress)
     rules = RulesExtractor()
-    reader = _Reader(core, open_extractor(core, rules), rules, wanted, counts)
-    if wanted.conversation is None:
-        async for scope, rows in _due_notes(core, wanted):
+    reader = _Reader(core, open_extractor(core, rules), rules, selection, counts)
+    if selection.conversation is None:
+        async for scope, rows in _due_notes(core, selection):
             await reader.read(scope, rows)
-    await _consolidate_conversations(reader, _due_conversations(core, wanted))
+    await _consolidate_conversations(reader, _due_conversations(core, selection))
     return counts.result()
 
 
@@ -114,7 +114,7 @@ class _Reader:
     core: Core
     extractor: Extractor
     rules: Extractor
-    wanted: Wanted
+    selection: Selection
     counts: _Counts
 
     async def read(self, scope: Scope, rows: Sequence[Row]) -> None:
@@ -130,7 +130,7 @@ class _Reader:
         )
         caller = Caller(self.core, scope)
         stored = await extract_or_fall_back(
-            caller, self.extractor, self.rules, batch, policy=self.wanted.policy
+            caller, self.extractor, self.rules, batch, policy=self.selection.policy
         )
         if not stored.already_read:
             self.counts.add(stored)
@@ -150,11 +150,11 @@ def _source(row: Row) -> SourceText:
     )
 
 
-async def _due_notes(core: Core, wanted: Wanted) -> AsyncIterator[tuple[Scope, Sequence[Row]]]:
+async def _due_notes(core: Core, selection: Selection) -> AsyncIterator[tuple[Scope, Sequence[Row]]]:
     after = ("", NIL)
     while True:
         parameters = {
-            "owner": wanted.owner,
+            "owner": selection.owner,
             "after_owner": after[0],
             "after_id": after[1],
             "chunks_max": DOCUMENT_CHUNKS_MAX,
@@ -172,12 +172,12 @@ async def _due_notes(core: Core, wanted: Wanted) -> AsyncIterator[tuple[Scope, S
         after = (rows[-1]["owner"], rows[-1]["memory_id"])
 
 
-async def _due_conversations(core: Core, wanted: Wanted) -> AsyncIterator[Row]:
+async def _due_conversations(core: Core, selection: Selection) -> AsyncIterator[Row]:
     after = ("", "")
     while True:
         parameters = {
-            "owner": wanted.owner,
-            "conversation": wanted.conversation,
+            "owner": selection.owner,
+            "conversation": selection.conversation,
             "after_owner": after[0],
             "after_conversation": after[1],
             "limit": PAGE_CONVERSATIONS,

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from mnemic.consolidation.consolidating import Wanted, consolidate
+from mnemic.consolidation.consolidating import Selection, consolidate
 from mnemic.jobs.handlers import JsonValue, RunningJob
 from mnemic.runtime.core import Core
 from mnemic.runtime.job_types import DefaultSchedule, JobTable, JobType
@@ -17,7 +17,7 @@ async def consolidate_tenant(core: Core, job: RunningJob) -> JsonValue:
     def report(count: int) -> None:
         _ = job.report(done=count)
 
-    return asdict(await consolidate(core, Wanted(), report))
+    return asdict(await consolidate(core, Selection(), report))
 
 
 JOBS = JobTable(

@@ -1,4 +1,4 @@
-"""What shall become of a candidate: promote, supersede, merge, archive, prune, or keep it.
+"""Decide what to do with a candidate: promote, supersede, merge, archive, prune, or keep it.
 
 The rules are conservative: a memory is kept unless one of them says clearly that it should not be. Junk is
 archived, not forgotten. Only what Mnemic itself archived long ago may be forgotten, and forgetting can be
@@ -30,7 +30,7 @@ PRUNE_AFTER_DAYS = 365.0
 CONFIRMED_REPETITIONS = 2
 CONFIRMED_CONFIDENCE = 0.85
 """What a memory that waits for review needs to be promoted."""
-UNITED_REASON = "It keeps the tags and the evidence of the memory that is merged into it."
+MERGED_REASON = "It keeps the tags and the evidence of the memory that is merged into it."
 
 _NEGATION = re.compile(
     r"\b(?:no|not|never|none|without|cannot|nicht|kein\w*|nie|jamais|pas|sin|nunca)\b|n['’]t\b", re.IGNORECASE
@@ -63,11 +63,11 @@ def classify(candidate: Candidate, others: Others, now: datetime) -> Proposal | 
 
 
 def _supersede(candidate: Candidate, others: Others, now: datetime) -> Proposal | None:
-    """A newer memory gives another value of the same, and is at least as trustworthy."""
+    """A newer memory gives another value of the same attribute, and is at least as trustworthy."""
     memory, newer = candidate.memory, others.get(candidate.newer_id) if candidate.newer_id else None
     if newer is None or candidate.certainty < SUPERSEDE_CERTAINTY or _rank(newer) < _rank(memory):
         return None
-    reason = "A newer memory gives another value of the same."
+    reason = "A newer memory gives another value of the same attribute."
     return _proposal(candidate, "supersede", superseded_fields(memory, newer, now), reason, newer)
 
 
@@ -160,16 +160,16 @@ def superseded_fields(memory: MemoryRecord, newer: MemoryRecord, now: datetime) 
     return fields
 
 
-def united_fields(kept: MemoryRecord, retired: MemoryRecord) -> dict[str, object]:
+def merged_fields(kept: MemoryRecord, retired: MemoryRecord) -> dict[str, object]:
     """What merging a memory into another one sets in the kept one; nothing if that is anchored."""
     if kept.anchored:
         return {}
-    after = united(kept, retired)
+    after = merged(kept, retired)
     names = ("tags", "evidence")
     return {name: getattr(after, name) for name in names if getattr(after, name) != getattr(kept, name)}
 
 
-def united(kept: MemoryRecord, retired: MemoryRecord) -> MemoryRecord:
+def merged(kept: MemoryRecord, retired: MemoryRecord) -> MemoryRecord:
     """The kept memory with the tags and the evidence of both, where these have room."""
     tags = tuple(sorted({*kept.tags, *retired.tags}))
     evidence = tuple(dict.fromkeys((*kept.evidence, *retired.evidence)))
@@ -244,5 +244,5 @@ def _rank(memory: MemoryRecord) -> int:
 
 
 def _preference(memory: MemoryRecord) -> tuple[bool, int, datetime, UUID]:
-    """Sorts the memory last that a merge keeps."""
+    """Sort key: the memory that a merge keeps comes last."""
     return memory.anchored, _rank(memory), memory.at or memory.created_at, memory.memory_id

@@ -70,8 +70,8 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a list continues: a section and the last memory that was read in it."""
+class _Cursor:
+    """Pagination cursor of a list: a section and the last memory that was read in it."""
 
     section: str
     after_id: UUID | None
@@ -90,13 +90,13 @@ async def list_candidates(
     limit: int,
 ) -> CleanupPage:
     """A page of memories that could be archived."""
-    start = _parse_place(kind, after)
+    start = _parse_cursor(kind, after)
     async with database.transaction() as transaction:
         finding = _Finding(transaction, scope.require_owner(), kind, limits)
-        found, place = await finding.find(start, limit, READ_MAX)
+        found, cursor = await finding.find(start, limit, READ_MAX)
         records = await finding.records(found)
     candidates = tuple(_candidate(kind, row, records, limits) for row in found)
-    return CleanupPage(kind, candidates, str(place) if place is not None else None)
+    return CleanupPage(kind, candidates, str(cursor) if cursor is not None else None)
 
 
 async def archive(
@@ -143,26 +143,28 @@ class _Finding:
         self._kind: CleanupKind = kind
         self._limits = limits
 
-    async def find(self, start: _Place | None, limit: int, read_most: int) -> tuple[list[Row], _Place | None]:
+    async def find(
+        self, start: _Cursor | None, limit: int, read_most: int
+    ) -> tuple[list[Row], _Cursor | None]:
         """At most `limit` rows of `cleanup.qualifying`, and where to continue; None at the end."""
         found: list[tuple[str, Row]] = []
-        place = start
+        cursor = start
         while read_most > 0:
-            section = place.section if place is not None else next(iter(_SECTIONS[self._kind]))
+            section = cursor.section if cursor is not None else next(iter(_SECTIONS[self._kind]))
             room = min(READ_MAX, read_most)
-            ids = await self._read(section, place.after_id if place is not None else None, room)
+            ids = await self._read(section, cursor.after_id if cursor is not None else None, room)
             read_most -= max(1, len(ids))
             for row in await self.qualifying(ids):
                 if (row["status"] in _REPLACED) != (section == "replaced"):
                     continue
                 if len(found) == limit:
                     last_section, last = found[-1]
-                    return [each for _, each in found], _Place(last_section, last["memory_id"])
+                    return [each for _, each in found], _Cursor(last_section, last["memory_id"])
                 found.append((section, row))
-            place = _Place(section, ids[-1]) if len(ids) == room else self._next_section(section)
-            if place is None:
+            cursor = _Cursor(section, ids[-1]) if len(ids) == room else self._next_section(section)
+            if cursor is None:
                 break
-        return [row for _, row in found], place
+        return [row for _, row in found], cursor
 
     async def qualifying(self, ids: Sequence[UUID]) -> list[Row]:
         """Those of the memories that qualify."""
@@ -189,10 +191,10 @@ class _Finding:
         query_name = _SECTIONS[self._kind][section]
         return [row["memory_id"] for row in await self._transaction.rows(query_name, parameters)]
 
-    def _next_section(self, section: str) -> _Place | None:
+    def _next_section(self, section: str) -> _Cursor | None:
         sections = list(_SECTIONS[self._kind])
         position = sections.index(section) + 1
-        return _Place(sections[position], None) if position < len(sections) else None
+        return _Cursor(sections[position], None) if position < len(sections) else None
 
 
 async def _dry_run(
@@ -225,16 +227,16 @@ async def _run(
 ) -> CleanupRun:
     owner = scope.require_owner()
     finding = _Finding(transaction, owner, kind, limits)
-    place: _Place | None = None
+    cursor: _Cursor | None = None
     if memory_ids is None:
-        found, place = await finding.find(None, RUN_MAX, RUN_READ_MAX)
+        found, cursor = await finding.find(None, RUN_MAX, RUN_READ_MAX)
     else:
         found = await finding.qualifying(memory_ids)
     qualified = {row["memory_id"] for row in found}
     left_out = tuple(each for each in memory_ids or () if each not in qualified)
     if not found:
         text = "There is nothing to change."
-        return CleanupRun(kind, None, 0, (), left_out, place is None, dry_run, text)
+        return CleanupRun(kind, None, 0, (), left_out, cursor is None, dry_run, text)
     records = await finding.records(found)
     changes = [_change(kind, row, records[row["memory_id"]], limits) for row in found]
     write = stage if dry_run else stage_and_apply
@@ -248,7 +250,9 @@ async def _run(
     )
     diff = await read_diff(transaction, owner, changeset_id, after=None, limit=SHOWN_MAX)
     shown_id = None if dry_run else changeset_id
-    return CleanupRun(kind, shown_id, len(changes), diff.changes, left_out, place is None, dry_run, diff.text)
+    return CleanupRun(
+        kind, shown_id, len(changes), diff.changes, left_out, cursor is None, dry_run, diff.text
+    )
 
 
 def _candidate(
@@ -289,8 +293,8 @@ async def count_candidates(database: TenantDatabase, owner: str) -> None:
         async with database.transaction() as transaction:
             await transaction.extend_timeout()
             finding = _Finding(transaction, owner, kind, Limits())
-            found, place = await finding.find(None, COUNT_READ_MAX, COUNT_READ_MAX)
-            counted.append((kind, len(found), place is None))
+            found, cursor = await finding.find(None, COUNT_READ_MAX, COUNT_READ_MAX)
+            counted.append((kind, len(found), cursor is None))
     parameters: dict[str, Any] = {
         "owner": owner,
         "kinds": [kind for kind, _, _ in counted],
@@ -301,10 +305,10 @@ async def count_candidates(database: TenantDatabase, owner: str) -> None:
         await transaction.execute("cleanup.save_counts", parameters)
 
 
-def _parse_place(kind: CleanupKind, after: object) -> _Place | None:
+def _parse_cursor(kind: CleanupKind, after: object) -> _Cursor | None:
     if after is None:
         return None
     section, _, after_id = after.partition(",") if isinstance(after, str) else ("", "", "")
     if section not in _SECTIONS[kind]:
         raise InvalidInputError("after must be the `next_after` of a page of the same kind.")
-    return _Place(section, check_id("after", after_id) if after_id else None)
+    return _Cursor(section, check_id("after", after_id) if after_id else None)

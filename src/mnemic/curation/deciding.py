@@ -103,7 +103,7 @@ async def apply(
 async def undo(
     database: TenantDatabase, scope: Scope, changeset_id: UUID, change_ids: Collection[UUID] | None
 ) -> Changeset:
-    """Undo the applied changes, all or some, in one transaction."""
+    """Undo applied changes, or let rejected ones wait again, in one transaction."""
     owner = scope.require_owner()
 
     async def work(transaction: Transaction) -> int:

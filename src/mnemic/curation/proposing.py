@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemic.curation.candidates import PAGE_ROWS, Candidate, read_candidates
-from mnemic.curation.classify import UNITED_REASON, Proposal, classify, united, united_fields
+from mnemic.curation.classify import MERGED_REASON, Proposal, classify, merged, merged_fields
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.record.change_log import read_diff
 from mnemic.record.changesets import MemoryChange, stage
@@ -107,11 +107,11 @@ def _consider(
 def _with_kept(reading: _Reading, proposal: Proposal, retired: MemoryRecord, kept: MemoryRecord) -> Proposal:
     """A merge also gives the kept memory the tags and evidence of both, unless it is anchored."""
     before = reading.kept.setdefault(kept.memory_id, kept)
-    fields = united_fields(before, retired) if proposal.kind == "merge" else {}
+    fields = merged_fields(before, retired) if proposal.kind == "merge" else {}
     if not fields:
         return proposal
-    reading.kept[kept.memory_id] = united(before, retired)
-    change = MemoryChange(kept.memory_id, "merge", fields, UNITED_REASON, evidence=(retired.memory_id,))
+    reading.kept[kept.memory_id] = merged(before, retired)
+    change = MemoryChange(kept.memory_id, "merge", fields, MERGED_REASON, evidence=(retired.memory_id,))
     return Proposal("merge", (*proposal.changes, change), proposal.versions, kept.memory_id)
 
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from mnemic.curation.classify import UNITED_REASON, superseded_fields, united_fields
+from mnemic.curation.classify import MERGED_REASON, merged_fields, superseded_fields
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
 from mnemic.govern.audit import audited
@@ -182,9 +182,9 @@ def _after_quarantine(
 def _merged(retired: MemoryRecord, kept: MemoryRecord) -> list[MemoryChange]:
     fields = {"status": "merged", "merged_into": kept.memory_id}
     changes = [MemoryChange(retired.memory_id, "merge", fields, _DECIDED, evidence=(kept.memory_id,))]
-    if united := united_fields(kept, retired):
+    if kept_fields := merged_fields(kept, retired):
         changes.append(
-            MemoryChange(kept.memory_id, "merge", united, UNITED_REASON, evidence=(retired.memory_id,))
+            MemoryChange(kept.memory_id, "merge", kept_fields, MERGED_REASON, evidence=(retired.memory_id,))
         )
     return changes
 

@@ -14,7 +14,7 @@ from typing import Any
 from starlette.requests import Request
 
 from mnemic.dashboard.pages import Redirected
-from mnemic.server.browser_sessions import signature
+from mnemic.server.browser_sessions import cookie_name, signature
 
 COOKIE = "mnemic_notice"
 COOKIE_MAX_CHARACTERS = 3_800
@@ -35,7 +35,7 @@ def write_notice(request: Request, redirected: Redirected) -> str:
 
 def read_notice(request: Request) -> dict[str, Any] | None:
     """The notice of the last act of this session."""
-    mark, _, content = request.cookies.get(COOKIE, "").partition(".")
+    mark, _, content = request.cookies.get(cookie_name(request, COOKIE), "").partition(".")
     if not content or not hmac.compare_digest(mark.encode(), signature(request, content).encode()):
         return None
     packed = zlib.decompressobj().decompress(urlsafe_b64decode(f"{content}=="), CONTENT_MAX_BYTES)

@@ -4,6 +4,7 @@ Everything that a template prints is escaped. Templates hold no script and no st
 sent with every page (`CONTENT_SECURITY_POLICY`) would not run them.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -19,7 +20,7 @@ from mnemic.dashboard.notices import read_notice, write_notice
 from mnemic.dashboard.pages import GROUPS, Page, Redirected, Shown
 from mnemic.dashboard.static_files import address_of
 from mnemic.dashboard.visit import FRAGMENT_HEADER, MAIN, ROOT, Visit
-from mnemic.server.browser_sessions import came_over_https
+from mnemic.server.browser_sessions import came_over_https, cookie_name
 
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
@@ -35,6 +36,8 @@ HEADERS = {
 }
 NOTICE_S = 60
 
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+ID_END_CHARACTERS = 8
 UNITS_S = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3_600, "h"), (60, "min"))
 TONES = {
     "active": "good",
@@ -79,7 +82,7 @@ def render(visit: Visit, pages: tuple[Page, ...], shown: Shown) -> Response:
     }
     response = HTMLResponse(environment().get_template(name).render(context), shown.status, headers=HEADERS)
     if notice is not None:
-        response.delete_cookie(NOTICE_COOKIE, path=ROOT)
+        response.delete_cookie(cookie_name(visit.request, NOTICE_COOKIE), path=ROOT)
     return response
 
 
@@ -98,7 +101,7 @@ def redirect(visit: Visit, redirected: Redirected) -> Response:
     response = RedirectResponse(redirected.location, 303)
     if redirected.notice:
         response.set_cookie(
-            NOTICE_COOKIE,
+            cookie_name(visit.request, NOTICE_COOKIE),
             write_notice(visit.request, redirected),
             max_age=NOTICE_S,
             path=ROOT,
@@ -120,7 +123,18 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        ago=ago, day=day, number=number, percent=percent, short=short, tone=tone, when=when, words=words
+        ago=ago,
+        clock=clock,
+        day=day,
+        number=number,
+        percent=percent,
+        plural=plural,
+        short=short,
+        short_id=short_id,
+        size=size,
+        tone=tone,
+        when=when,
+        words=words,
     )
     made.globals.update(charts=charts, diff_words=word_diff.diff_words, root=ROOT, static=address_of)
     return made
@@ -134,6 +148,12 @@ def when(moment: datetime | None) -> str:
 def day(moment: datetime | None) -> str:
     """A date."""
     return f"{moment.astimezone(UTC):%-d %b %Y}" if moment is not None else "–"
+
+
+def clock(moment: datetime) -> str:
+    """The time of day of today, to the second; of other days with the date, to the minute."""
+    at = moment.astimezone(UTC)
+    return f"{at:%H:%M:%S}" if at.date() == datetime.now(UTC).date() else f"{at:%-d %b, %H:%M}"
 
 
 def ago(moment: datetime | None) -> str:
@@ -159,6 +179,24 @@ def short(value: float) -> str:
         if value >= size * 10 or (value >= size and unit != "k"):
             return f"{value / size:.{0 if value >= size * 10 else 1}f} {unit}"
     return f"{value:,.0f}"
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """A number with what it counts: 1 memory, 2 memories."""
+    return f"{number(count)} {one if count == 1 else many or one + 's'}"
+
+
+def size(byte_count: float) -> str:
+    """A number of bytes in few characters: 8.1 kB."""
+    for unit_bytes, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if byte_count >= unit_bytes:
+            return f"{byte_count / unit_bytes:.{0 if byte_count >= unit_bytes * 10 else 1}f} {unit}"
+    return f"{byte_count:.0f} B"
+
+
+def short_id(name: str) -> str:
+    """The end of an id, which tells it from those made at the same time; names as they are."""
+    return f"…{name[-ID_END_CHARACTERS:]}" if ID.fullmatch(name) else name
 
 
 def percent(share: float | None) -> str:

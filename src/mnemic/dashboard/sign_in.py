@@ -11,8 +11,8 @@ from mnemic.errors import NotAuthenticatedError, TooManyRequestsError
 from mnemic.govern.sessions import NewSession
 from mnemic.server.authentication import Authenticator
 from mnemic.server.browser_sessions import BrowserSessions, delete_cookie, set_cookie
-from mnemic.server.place_proof import PATH as PROOF
-from mnemic.server.place_proof import give_proof
+from mnemic.server.database_proof import PATH as PROOF
+from mnemic.server.database_proof import answer_challenge
 
 SIGN_IN_MAX_BYTES = 8 << 10
 LINK = "link"
@@ -44,11 +44,11 @@ def sign_in_routes(browser_sessions: BrowserSessions, authenticator: Authenticat
     async def sign_out(request: Request) -> Response:
         await browser_sessions.sign_out(request)
         response = RedirectResponse(f"{ROOT}/sign-in", 303)
-        delete_cookie(response)
+        delete_cookie(response, request)
         return response
 
     async def prove(request: Request) -> Response:
-        return give_proof(request, authenticator)
+        return answer_challenge(request, authenticator)
 
     return [
         Route(f"{ROOT}/sign-in", show, methods=["GET"]),

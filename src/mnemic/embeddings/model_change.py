@@ -48,7 +48,7 @@ from mnemic.embeddings.backlog import (
 )
 from mnemic.embeddings.indexes import TURN_WAIT_S, admin_conninfo, index_owner
 from mnemic.errors import ConflictError, MnemicError
-from mnemic.govern.audit import AuditedAct, audited, end_act, nobodys
+from mnemic.govern.audit import AuditedAct, audited, end_act, without_owner
 from mnemic.jobs.queue import enqueue
 from mnemic.runtime.core import Core
 from mnemic.runtime.storage import limits_of
@@ -82,7 +82,7 @@ async def ask_for_change(core: Core, scope: Scope) -> ModelChange:
         return await begin_change(core)
     act = audited(
         core.storage.tenant_database,
-        nobodys(scope),
+        without_owner(scope),
         action="change_model",
         target=wanted,
         detail={"model": now.model, "next_model": now.next_model},

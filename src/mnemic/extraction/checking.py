@@ -81,7 +81,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of the proposals for a batch of sources."""
+    """The proposals for a batch of sources: accepted and rejected."""
 
     accepted: tuple[ProposedStatement, ...]
     rejected: tuple[Rejected, ...]
@@ -244,7 +244,7 @@ def _no_testimony(proposal: ProposedStatement, source: SourceText, context: _Con
 
 
 def _instruction(proposal: ProposedStatement, source: SourceText, context: _Context) -> Rejection | None:
-    """Orders to a language model are nobody's testimony, and its own instructions are no statement."""
+    """Instructions to a language model are not testimony; neither are its own instructions."""
     quotation = folded(proposal.quotation)
     sentences = [each.text for each in sentences_of(source.text) if _overlap(folded(each.text), quotation)]
     if overrides_instructions(source.text) or any(map(orders_memory, (*sentences, proposal.quotation))):

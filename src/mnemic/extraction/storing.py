@@ -53,7 +53,7 @@ class SourceBatch:
 
 @dataclass(frozen=True, slots=True)
 class StoredStatements:
-    """What a batch came to. `already_read` says that another worker has read it meanwhile."""
+    """Totals of a batch. `already_read` says that another worker has read it meanwhile."""
 
     stored_count: int = 0
     repeated_count: int = 0

@@ -69,7 +69,7 @@ def audited(
     return AuditedAct(database, act, _request_context(scope) | asked, keeps_message=keeps_message)
 
 
-def nobodys(scope: Scope) -> Scope:
+def without_owner(scope: Scope) -> Scope:
     """The scope without its owner, for acts that concern several: erasing one must keep their records."""
     return replace(scope, owner=None)
 

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import NotFoundError
-from mnemic.govern.audit import audited, nobodys
+from mnemic.govern.audit import audited, without_owner
 from mnemic.types.checks import check_id
 from mnemic.types.identity import new_id
 from mnemic.types.page import check_limit
@@ -21,7 +21,7 @@ async def erase_owner(database: TenantDatabase, scope: Scope, *, mode: ErasureMo
     """Erase or archive everything of the owner; an unknown owner gets a receipt of zeros."""
     owner = scope.require_owner()
     receipt_id = new_id()
-    async with audited(database, nobodys(scope), action=f"{mode}_owner", target=str(receipt_id)) as act:
+    async with audited(database, without_owner(scope), action=f"{mode}_owner", target=str(receipt_id)) as act:
 
         async def work(transaction: Transaction) -> ErasureReceipt:
             await transaction.extend_timeout()

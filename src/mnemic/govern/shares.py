@@ -25,7 +25,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.pagination import newest_first
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.govern.audit import audited, nobodys
+from mnemic.govern.audit import audited, without_owner
 from mnemic.govern.groups import hold_group
 from mnemic.types.checks import check_choice, check_flag, check_id, check_text, check_time
 from mnemic.types.identity import new_id
@@ -230,7 +230,7 @@ async def set_policy(database: TenantDatabase, scope: Scope, policy: str) -> Gra
     """Set the policy for grants from now on; grants and offers that exist stay as they are."""
     checked = check_choice("policy", policy, GRANT_POLICIES)
     async with (
-        audited(database, nobodys(scope), action="set_grant_policy", target=checked) as act,
+        audited(database, without_owner(scope), action="set_grant_policy", target=checked) as act,
         database.transaction() as transaction,
     ):
         await transaction.execute("shares.set_policy", {"policy": checked})

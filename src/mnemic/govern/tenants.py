@@ -23,7 +23,7 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.translate import translated
 from mnemic.db.vector_index import drop_index
 from mnemic.errors import ConfigurationError, ConflictError, MnemicError, NotFoundError
-from mnemic.govern.audit import audited, nobodys
+from mnemic.govern.audit import audited, without_owner
 from mnemic.sql import query
 from mnemic.types.identity import new_id
 from mnemic.types.page import check_limit
@@ -66,7 +66,7 @@ async def delete_tenant(
         await _require_tenant(connection, checked)
         detail = {"receipt_id": str(receipt_id)}
         async with audited(
-            database, nobodys(scope), action="delete_tenant", target=checked, detail=detail
+            database, without_owner(scope), action="delete_tenant", target=checked, detail=detail
         ) as act:
             deleted = await _delete(connection, checked)
             act.outcome(rows=deleted.rows)

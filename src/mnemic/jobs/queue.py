@@ -24,7 +24,7 @@ from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.db.json_value import as_jsonb_object, as_jsonb_objects
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, InvalidInputError, NotFoundError
-from mnemic.types.checks import check_choice, check_id, check_time, check_window
+from mnemic.types.checks import check_choice, check_id, check_time, check_whole, check_window
 from mnemic.types.job import JOB_STATES, Job, JobAttempt, JobCount, JobError, JobProgress
 from mnemic.types.page import check_limit
 from mnemic.types.scope import check_name
@@ -239,10 +239,3 @@ def _common(
 
 def _check_payload(field: str, payload: Mapping[str, Any] | None) -> Jsonb:
     return as_jsonb_object(field, payload if payload is not None else {}, max_bytes=PAYLOAD_MAX_BYTES)
-
-
-def check_whole(field: str, value: object, lowest: int, highest: int) -> int:
-    """A whole number within bounds."""
-    if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise InvalidInputError(f"{field} must be a whole number from {lowest} to {highest}.")
-    return value

@@ -111,12 +111,14 @@ class StrategiesResult(ToolResult):
     """Strategies, best first, warnings last; and the tools of such conversations."""
 
     strategies: list[StrategyCard]
-    tools: dict[str, str] = Field(description="How each tool fared in conversations about such a task.")
+    tools: dict[str, str] = Field(
+        description="How often each tool succeeded in conversations about such tasks."
+    )
 
     def texts(self) -> list[str]:
         """An entry per strategy and per tool."""
         lines = [f"- {strategy.line()}" for strategy in self.strategies] or ["No strategy is known for this."]
-        lines += [f"- tool {indented(tool)}: {fared}" for tool, fared in self.tools.items()]
+        lines += [f"- tool {indented(tool)}: {outcomes}" for tool, outcomes in self.tools.items()]
         return ["\n".join(lines)]
 
 

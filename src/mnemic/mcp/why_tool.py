@@ -33,7 +33,9 @@ class WhyResult(ToolResult):
 
     memory_id: str
     status: str
-    provenance: str = Field(description="measured (by a tool), reasoned (concluded) or witnessed (told).")
+    provenance: str = Field(
+        description="measured (by a tool), reasoned (concluded) or witnessed (it was said)."
+    )
     confidence: float
     sources: list[SourceOfMemory]
     explanation: str = Field(

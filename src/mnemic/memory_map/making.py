@@ -25,8 +25,8 @@ READ_MAX_CHARACTERS = 400
 
 
 @dataclass(frozen=True)
-class Material:
-    """What a map is made from: memories in the order of salience, their texts and vectors."""
+class MapInput:
+    """What a map is computed from: memories in the order of salience, their texts and vectors."""
 
     model: str
     ids: list[UUID]
@@ -35,7 +35,7 @@ class Material:
 
 
 @dataclass(frozen=True)
-class Made:
+class ComputedMap:
     """A map that is not stored yet."""
 
     points: Points
@@ -45,21 +45,21 @@ class Made:
 
 async def make_map(database: TenantDatabase, owner: str, *, only_if_outdated: bool = False) -> int | None:
     """Make the map again; returns how many memories it holds, or None if the present one is still good."""
-    material = await _collect(database, owner, only_if_outdated=only_if_outdated)
-    if material is None:
+    map_input = await _collect(database, owner, only_if_outdated=only_if_outdated)
+    if map_input is None:
         return None
     # Numpy works for a tenth of a second and more, which would delay all other tasks of the process.
-    made = await asyncio.to_thread(_compute, material) if material.ids else None
+    computed = await asyncio.to_thread(_compute, map_input) if map_input.ids else None
 
     async def store(transaction: Transaction) -> int:
         await transaction.execute("memory_map.delete_positions", {"owner": owner})
         await transaction.execute("memory_map.delete_regions", {"owner": owner})
-        return await _store(transaction, owner, material, made) if made is not None else 0
+        return await _store(transaction, owner, map_input, computed) if computed is not None else 0
 
     return await database.run(store)
 
 
-async def _collect(database: TenantDatabase, owner: str, *, only_if_outdated: bool) -> Material | None:
+async def _collect(database: TenantDatabase, owner: str, *, only_if_outdated: bool) -> MapInput | None:
     async with database.transaction() as transaction:
         await transaction.extend_timeout()
         table = await vectors_in_use(transaction)
@@ -77,29 +77,29 @@ async def _collect(database: TenantDatabase, owner: str, *, only_if_outdated: bo
         rows = await transaction.rows("memory_map.chosen", wanted)
         ids, vectors = await vectors_of(transaction, table, [row["memory_id"] for row in rows])
     texts = {row["memory_id"]: row["content"] for row in rows}
-    return Material(table.model, ids, [texts[memory_id] for memory_id in ids], vectors)
+    return MapInput(table.model, ids, [texts[memory_id] for memory_id in ids], vectors)
 
 
-def _compute(material: Material) -> Made:
-    points = project(material.vectors)
-    return Made(points, *find_regions(points, material.texts))
+def _compute(map_input: MapInput) -> ComputedMap:
+    points = project(map_input.vectors)
+    return ComputedMap(points, *find_regions(points, map_input.texts))
 
 
-async def _store(transaction: Transaction, owner: str, material: Material, made: Made) -> int:
+async def _store(transaction: Transaction, owner: str, map_input: MapInput, computed: ComputedMap) -> int:
     key = {"tenant_id": transaction.tenant.id, "owner": owner}
     # Erasure waits until this transaction ends, and then deletes these rows together with the memories.
-    await transaction.rows("memory_map.hold", {**key, "memory_ids": material.ids})
+    await transaction.rows("memory_map.hold", {**key, "memory_ids": map_input.ids})
     positions = {
         **key,
-        "model": material.model,
-        "memory_ids": material.ids,
-        "x": made.points[:, 0].tolist(),
-        "y": made.points[:, 1].tolist(),
-        "regions": made.region_of.tolist(),
+        "model": map_input.model,
+        "memory_ids": map_input.ids,
+        "x": computed.points[:, 0].tolist(),
+        "y": computed.points[:, 1].tolist(),
+        "regions": computed.region_of.tolist(),
     }
     count = await transaction.execute("memory_map.add_positions", positions)
     await transaction.execute_many(
-        "memory_map.add_region", [_region_row(key, material.ids, region) for region in made.regions]
+        "memory_map.add_region", [_region_row(key, map_input.ids, region) for region in computed.regions]
     )
     return count
 

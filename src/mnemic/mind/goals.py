@@ -179,7 +179,7 @@ async def block_goal(
 async def unblock_goal(
     database: TenantDatabase, scope: Scope, goal_id: UUID | str, blocker_id: UUID | str
 ) -> Goal:
-    """End that a goal waits for another one; does nothing if it does not."""
+    """Stop a goal from waiting for another one; does nothing if it does not wait."""
     key = _key(scope, goal_id)
     blocker = check_id("blocker_id", blocker_id)
 

@@ -20,7 +20,7 @@ from mnemic.recall.pipeline import recall_unrecorded
 from mnemic.recall.request import Filter, Request
 from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
-from mnemic.types.checks import check_flag, check_id, check_text, check_time
+from mnemic.types.checks import check_flag, check_id, check_text, check_time, check_whole
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS
 from mnemic.types.page import check_limit
 from mnemic.types.recalled import Hit
@@ -95,8 +95,7 @@ async def find_strategies(
 ) -> list[Strategy]:
     """Strategies for a task, best first, warnings last; an empty list if none is close enough."""
     query = check_text("task", task, max_characters=TASK_MAX_CHARACTERS)
-    if check_limit(limit) > FOUND_MAX:
-        raise InvalidInputError(f"limit must be a whole number from 1 to {FOUND_MAX}.")
+    check_whole("limit", limit, 1, FOUND_MAX)
     request = search_request(query, scope, channels, limit=limit)
     hits = await _search(caller, replace(request, filter=_of_strategies(request.filter)))
     scores = {hit.memory.memory_id: round(hit.score, 4) for hit in hits}

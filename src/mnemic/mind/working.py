@@ -47,7 +47,7 @@ async def set_value(
 ) -> WorkingValue:
     """Write a value; ConflictError if there are too many others."""
     item = {
-        **_place(scope, conversation),
+        **_conversation_key(scope, conversation),
         "kind": "value",
         "key": check_name("key", key),
         "value": as_jsonb("value", value, max_bytes=VALUE_MAX_BYTES),
@@ -62,7 +62,7 @@ async def list_values(
 ) -> list[WorkingValue]:
     """Values by key, or the one with this key."""
     parameters = {
-        **_place(scope, conversation),
+        **_conversation_key(scope, conversation),
         "kind": "value",
         "key": check_name("key", key) if key is not None else None,
     }
@@ -72,7 +72,7 @@ async def list_values(
 
 async def delete_value(database: TenantDatabase, scope: Scope, key: str, *, conversation: str | None) -> bool:
     """Delete a value; returns whether there was one."""
-    parameters = {**_place(scope, conversation), "kind": "value", "key": check_name("key", key)}
+    parameters = {**_conversation_key(scope, conversation), "kind": "value", "key": check_name("key", key)}
     async with database.transaction() as transaction:
         return bool((await transaction.one("working.delete", parameters))["deleted_count"])
 
@@ -82,7 +82,7 @@ async def add_thought(
 ) -> Thought:
     """Add a thought, and delete the oldest ones above THOUGHTS_MAX."""
     item = {
-        **_place(scope, conversation),
+        **_conversation_key(scope, conversation),
         "kind": "thought",
         "key": str(new_id()),
         "value": as_jsonb("content", check_text("content", content, max_characters=THOUGHT_MAX_CHARACTERS)),
@@ -101,7 +101,7 @@ async def add_thought(
 
 async def list_thoughts(database: TenantDatabase, scope: Scope, *, conversation: str | None) -> list[Thought]:
     """Thoughts, the oldest first."""
-    parameters = {**_place(scope, conversation), "kind": "thought", "key": None}
+    parameters = {**_conversation_key(scope, conversation), "kind": "thought", "key": None}
     async with database.transaction() as transaction:
         return [_as_thought(row) for row in await transaction.rows("working.list", parameters)]
 
@@ -117,7 +117,7 @@ async def set_active_goal(
     """Choose the goal that is worked on; ConflictError unless it is open."""
     chosen = check_id("goal_id", goal_id)
     item = {
-        **_place(scope, conversation),
+        **_conversation_key(scope, conversation),
         "kind": "goal",
         "key": ACTIVE_GOAL_KEY,
         "value": as_jsonb("goal_id", str(chosen)),
@@ -139,7 +139,7 @@ async def set_active_goal(
 
 async def get_active_goal(database: TenantDatabase, scope: Scope, *, conversation: str | None) -> Goal | None:
     """The goal that is worked on; None if there is none, or if it is closed or forgotten."""
-    parameters = {**_place(scope, conversation), "kind": "goal", "key": ACTIVE_GOAL_KEY}
+    parameters = {**_conversation_key(scope, conversation), "kind": "goal", "key": ACTIVE_GOAL_KEY}
     async with database.transaction() as transaction:
         row = await transaction.first("working.list", parameters)
         return await _open_goal(transaction, scope, row["value"]) if row is not None else None
@@ -149,7 +149,7 @@ async def read_working_memory(
     database: TenantDatabase, scope: Scope, *, conversation: str | None, turns: int
 ) -> WorkingMemory:
     """Everything of a channel and conversation, and its last turns, in one transaction."""
-    parameters = {**_place(scope, conversation), "kind": None, "key": None}
+    parameters = {**_conversation_key(scope, conversation), "kind": None, "key": None}
     limit = check_whole("turns", turns, 0, TURNS_MAX)
     async with database.transaction() as transaction:
         rows = await transaction.rows("working.list", parameters)
@@ -172,7 +172,7 @@ async def clear(database: TenantDatabase, scope: Scope, *, conversation: str | N
     """Delete everything of a channel and conversation, or of the owner; returns the number of items."""
     if check_flag("everywhere", everywhere) and conversation is not None:
         raise InvalidInputError("everywhere clears all conversations: leave conversation out.")
-    parameters = {**_place(scope, conversation), "everywhere": everywhere}
+    parameters = {**_conversation_key(scope, conversation), "everywhere": everywhere}
     async with database.transaction() as transaction:
         return int((await transaction.one("working.clear", parameters))["deleted_count"])
 
@@ -182,7 +182,7 @@ async def prune(database: TenantDatabase, *, limit: int) -> int:
     return await database.run(lambda transaction: transaction.execute("working.prune", {"limit": limit}))
 
 
-def _place(scope: Scope, conversation: str | None) -> dict[str, Any]:
+def _conversation_key(scope: Scope, conversation: str | None) -> dict[str, Any]:
     return {
         "owner": scope.require_owner(),
         "channel": scope.channel,

@@ -335,4 +335,4 @@ class _Words:
         self._own_weights[self._words[own]] = self._weights[own]
         products = self._own_weights[self._words] * self._weights
         self._own_weights[self._words[own]] = 0.0
-        return np.bincount(self._rows, products, len(self._starts) - 1)
+        return np.bincount(self._rows, products, len(self._starts) - 1).astype(np.float64, copy=False)

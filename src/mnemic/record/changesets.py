@@ -37,6 +37,7 @@ from mnemic.record.memories import checked_change, edited, forgotten, read_memor
 from mnemic.types.changeset import (
     CHANGE_KINDS,
     CHANGESET_PURPOSES,
+    DECIDED_STATES,
     OPEN_STATES,
     REASON_MAX_CHARACTERS,
     ChangeKind,
@@ -153,19 +154,36 @@ async def stage_and_apply(
 async def undo(
     transaction: Transaction, owner: str, changeset_id: UUID, *, change_ids: Collection[UUID] | None = None
 ) -> tuple[UUID, ...]:
-    """Undo the applied changes of a changeset, or some of them, last one first; returns their ids.
+    """Undo applied changes of a changeset, last one first, and stage rejected ones again; returns their ids.
 
-    The memories get back the versioned fields that they had before; added relationships are removed, and
-    added memories are forgotten. ChangeConflictError if a memory was changed since, if its earlier state
-    refers to an erased memory, if the owner has stored the same content since, or if an added memory has
-    replaced another one since.
+    These are the named changes; otherwise all applied ones or, if nothing is applied, all rejected ones. The
+    memories get back the versioned fields that they had before; added relationships are removed, and added
+    memories are forgotten. ChangeConflictError if a memory was changed since, if its earlier state refers to
+    an erased memory, if the owner has stored the same content since, or if an added memory has replaced
+    another one since.
     """
     changeset = await _lock_changeset(transaction, owner, changeset_id)
-    changes = await _choose(transaction, owner, changeset_id, change_ids, ("applied",), "undo")
+    changes = await _choose(transaction, owner, changeset_id, change_ids, DECIDED_STATES, "undo")
+    applied = sorted((each for each in changes if each.state == "applied"), key=_applied_at)[::-1]
+    rejected = [each for each in changes if each.state == "rejected"]
+    if applied:
+        await _undo_applied(transaction, owner, changeset, applied)
+    if change_ids is None and applied:
+        rejected = []
+    ids = [change.change_id for change in rejected]
+    await transaction.execute("changesets.mark", {"owner": owner, "change_ids": ids, "state": "staged"})
+    await _settle(transaction, owner, changeset_id)
+    return tuple(change.change_id for change in (*applied, *rejected))
+
+
+async def _undo_applied(
+    transaction: Transaction, owner: str, changeset: Mapping[str, Any], changes: Sequence[RecordedChange]
+) -> None:
+    """Undo changes in this order."""
+    changeset_id = changeset["changeset_id"]
     current = await current_states(transaction, owner, [change.memory_id for change in changes])
     pairs = [(each.memory_id, version) for each in changes for version in (each.version_before, _after(each))]
     versions = await versions_of(transaction, owner, pairs)
-    changes = sorted(changes, key=_applied_at)[::-1]
     targets, conflicts = undo_conflicts(changes, current, versions)
     conflicts += await later_changes(transaction, owner, changes)
     raise_conflicts("undone", changeset_id, conflicts)
@@ -174,11 +192,9 @@ async def undo(
     raise_conflicts("undone", changeset_id, conflicts)
     for change in changes:
         await _undo_one(transaction, current, change, versions, changeset)
-    ids = [change.change_id for change in changes]
     await _remove_relationships(transaction, owner, changes, changeset["process"])
+    ids = [change.change_id for change in changes]
     await transaction.execute("changesets.mark", {"owner": owner, "change_ids": ids, "state": "undone"})
-    await _settle(transaction, owner, changeset_id)
-    return tuple(ids)
 
 
 async def approve(

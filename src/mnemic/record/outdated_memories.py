@@ -1,10 +1,10 @@
-"""Outdated memories: marks that a newer memory of the same owner gives another value of the same.
+"""Outdated memories: marks that a newer memory of the same owner gives another value of the same attribute.
 
 A mark is *found* by comparing a new memory with its neighbours, and with all memories that have the words of
 its frame (`text_analysis/outdating.py`), or *decided* by a caller: *outdated* confirms or sets it, *current*
 says that it is wrong. Decisions are never overwritten by comparing. Nothing is deleted or hidden: recall
-ranks the newer memory above the older one. Only memories of one channel are compared, so that a mark tells
-nobody about a channel that he cannot read; and those of a branch with those of the channels that it reads.
+ranks the newer memory above the older one. Only memories of one channel are compared, so that a mark reveals
+nothing about other channels; and those of a branch with those of the channels that it reads.
 """
 
 import asyncio
@@ -50,14 +50,14 @@ class OutdatedMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Channels:
     """The channel of a memory, and the channels that it reads if it is a branch."""
 
     channel: str
     above: tuple[str, ...]
 
-    def compares_with(self, other: "_Place") -> bool:
-        """Whether memories of both places are compared."""
+    def compares_with(self, other: "_Channels") -> bool:
+        """Whether memories of both are compared."""
         return self.channel == other.channel or self.channel in other.above or other.channel in self.above
 
 
@@ -108,10 +108,10 @@ async def decide_outdated(
 
 @dataclass(frozen=True)
 class _Statements:
-    """Statements by memory and by frame, each with its place."""
+    """Statements by memory and by frame, each with the channels of its memory."""
 
-    by_memory: Mapping[UUID, tuple[_Place, Stated]]
-    by_frame: Mapping[str, Sequence[tuple[_Place, Stated]]]
+    by_memory: Mapping[UUID, tuple[_Channels, Stated]]
+    by_frame: Mapping[str, Sequence[tuple[_Channels, Stated]]]
 
 
 async def _read_statements(transaction: Transaction, owner: str, pending: Sequence[Row]) -> _Statements:
@@ -134,39 +134,39 @@ async def _read_statements(transaction: Transaction, owner: str, pending: Sequen
         by_memory |= await _statements_of(
             transaction, owner, {row["memory_id"] for row in rows} - by_memory.keys()
         )
-    by_frame: dict[str, list[tuple[_Place, Stated]]] = defaultdict(list)
-    for place, stated in by_memory.values():
+    by_frame: dict[str, list[tuple[_Channels, Stated]]] = defaultdict(list)
+    for channels, stated in by_memory.values():
         if (key := stated.frame_key) is not None:
-            by_frame[key].append((place, stated))
+            by_frame[key].append((channels, stated))
     return _Statements(by_memory, by_frame)
 
 
 async def _statements_of(
     transaction: Transaction, owner: str, ids: Collection[UUID]
-) -> dict[UUID, tuple[_Place, Stated]]:
+) -> dict[UUID, tuple[_Channels, Stated]]:
     parameters = {"owner": owner, "ids": sorted(ids), "statement_most": STATEMENT_MAX_BYTES}
-    statements: dict[UUID, tuple[_Place, Stated]] = {}
+    statements: dict[UUID, tuple[_Channels, Stated]] = {}
     for row in await transaction.rows("outdated_memories.statements", parameters) if ids else ():
         statement = read_statement(row["content"])
         if statement is not None:
             stated = Stated(row["memory_id"], statement, row["happened_at"], row["speaker"])
-            statements[row["memory_id"]] = (_Place(row["channel"], tuple(row["above"] or ())), stated)
+            statements[row["memory_id"]] = (_Channels(row["channel"], tuple(row["above"] or ())), stated)
     return statements
 
 
 def _outdated_pairs(row: Row, statements: _Statements) -> Iterator[Outdated]:
     if row["memory_id"] not in statements.by_memory:
         return
-    place, stated = statements.by_memory[row["memory_id"]]
+    channels, stated = statements.by_memory[row["memory_id"]]
     if (key := stated.frame_key) is not None:
-        comparable = [other for where, other in statements.by_frame[key] if place.compares_with(where)]
+        comparable = [other for others, other in statements.by_frame[key] if channels.compares_with(others)]
         yield from find_replaced(stated, comparable)
     if row["near_ids"] is None:
         return
     neighbours = [
         Near(found[1], cosine)
         for near_id, cosine in zip(row["near_ids"], row["cosines"], strict=True)
-        if (found := statements.by_memory.get(near_id)) is not None and place.compares_with(found[0])
+        if (found := statements.by_memory.get(near_id)) is not None and channels.compares_with(found[0])
     ]
     yield from find_outdated(stated, neighbours, row["mean"], row["deviation"], row["compared_count"])
 

@@ -26,7 +26,7 @@ Known = dict[int, tuple[UUID, datetime | None]]
 
 @dataclass(frozen=True)
 class Deduplicated:
-    """Drafts that are new, and what became of the others: duplicates, and refused because forgotten."""
+    """Drafts that are new, those that are duplicates, and those refused because forgotten."""
 
     new: tuple[Draft, ...]
     duplicates: tuple[Duplicate, ...] = ()

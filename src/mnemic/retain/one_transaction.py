@@ -72,7 +72,7 @@ async def write_in_one_transaction(
 
 @dataclass(frozen=True)
 class _StoredBatch:
-    """What became of the drafts of a batch when they were stored."""
+    """The drafts of a batch after storing: which are new, and which the owner had already."""
 
     drafts: Sequence[Draft]
     duplicates: Sequence[Duplicate]

@@ -1,7 +1,7 @@
 """A cache of query embeddings: the same question is often asked again, and embedding takes most of a recall.
 
 The key is a hash over tenant, owner, model and text, so the cache keeps no text. An owner finds only what it
-asked itself: whether a recall was fast tells nothing about the questions of other owners and tenants. The
+asked itself: the speed of a recall reveals nothing about the questions of other owners and tenants. The
 tenants of a server share one cache, whose size is bounded whatever their number.
 """
 

@@ -585,7 +585,7 @@ class Memory(Facade[AsyncMemory]):
 
     @property
     def statements(self) -> Statements:
-        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        """Statements found in turns, notes and documents, and how contradictions are decided."""
         return Statements._view(self._portal, self._async.statements)
 
     @property
@@ -1368,7 +1368,7 @@ class Curation(Facade[AsyncCuration]):
         """Apply the approved changes, or those that are named, all in one transaction.
 
         ChangeConflictError if a memory was changed since the proposal: it names each, and nothing changes.
-        The act is recorded in the audit log.
+        The action is recorded in the audit log.
         """
         return self._portal.run(self._async.apply(changeset_id, change_ids=change_ids, owner=owner))
 
@@ -1382,8 +1382,9 @@ class Curation(Facade[AsyncCuration]):
         """Undo the applied changes, or those that are named, all in one transaction.
 
         The memories get back exactly what they had before; the history keeps everything. Any changeset can be
-        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
-        nothing changes. The act is recorded in the audit log.
+        undone, whatever its purpose. Rejected changes wait for a decision again: those that are named or, if
+        nothing is applied, all. ChangeConflictError if a memory was changed since: it names each, and nothing
+        changes. The action is recorded in the audit log.
         """
         return self._portal.run(self._async.undo(changeset_id, change_ids=change_ids, owner=owner))
 
@@ -1400,9 +1401,9 @@ class Curation(Facade[AsyncCuration]):
         """Return pairs that wait for a decision, newest first, with both memories.
 
         `near_duplicate` pairs have similar vectors, in a `contradiction` the newer one gives another value of
-        the same, and memories in `quarantine` contradict an active one that is anchored or from a better
-        source. Turns and parts of longer texts are left out. Listing compares nothing: `uncompared_count`
-        memories were not compared yet. `before` is `next_before` of the previous page.
+        the same attribute, and memories in `quarantine` contradict an active one that is anchored or from a
+        better source. Turns and parts of longer texts are left out. Listing compares nothing:
+        `uncompared_count` memories were not compared yet. `before` is `next_before` of the previous page.
         """
         return self._portal.run(self._async.pairs(kind, before=before, limit=limit, owner=owner))
 
@@ -2082,7 +2083,7 @@ class Goals(Facade[AsyncGoals]):
         return self._portal.run(self._async.block(goal_id, blocker_id, owner=owner))
 
     def unblock(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
-        """End that a goal waits for another one; does nothing if it does not."""
+        """Stop a goal from waiting for another one; does nothing if it does not wait."""
         return self._portal.run(self._async.unblock(goal_id, blocker_id, owner=owner))
 
     def delete(self, goal_id: UUID | str, *, owner: str | None = None) -> bool:

@@ -101,7 +101,7 @@ class CallGroups(CallGroup):
 
     @property
     def statements(self) -> AsyncStatements:
-        """What was understood from turns, notes and documents, and how contradictions are decided."""
+        """Statements found in turns, notes and documents, and how contradictions are decided."""
         return AsyncStatements(self._backend, self._scope)
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from mnemic.config import Settings
-from mnemic.consolidation.consolidating import check_wanted, consolidate
+from mnemic.consolidation.consolidating import check_selection, consolidate
 from mnemic.db.tenancy import Tenant
 from mnemic.mind.bundle import recall_with_bundle
 from mnemic.models.embedding import EmbedderSpec
@@ -311,9 +311,9 @@ class AsyncMemory(CallGroups):
         channel or of the tenant. `progress=True` shows a progress bar on standard error; a function is called
         with the number of sources read so far.
         """
-        wanted = check_wanted(self._caller.scoped(owner), conversation, policy)
+        selection = check_selection(self._caller.scoped(owner), conversation, policy)
         with progress_reporter(progress, "reading") as report:
-            return await consolidate(self._core, wanted, report)
+            return await consolidate(self._core, selection, report)
 
     @property
     def tenant(self) -> Tenant:

@@ -30,9 +30,11 @@ from mnemic.server.rate_limit import RateLimiter
 ROOT = "/ui"
 """The path of the dashboard, and of the cookie."""
 COOKIE = "mnemic_session"
+"""The name of the cookie, followed by the port: browsers send the cookies of all ports of a host to each."""
 FAILED_SIGN_INS_PER_MINUTE = 120
 """Failed attempts to sign in from one address, a sixth of them at once."""
 SECRET_MAX_CHARACTERS = 512
+PORT_MAX_DIGITS = 5
 CROSS_ORIGIN = (
     "This form was not sent by a page of this dashboard, so nothing was done. "
     "Open the dashboard and try again."
@@ -121,7 +123,7 @@ def set_cookie(response: Response, request: Request, session: NewSession) -> Non
     """Give the secret of a session to the browser, for as long as it can last."""
     left = session.expires_at - datetime.now(UTC)
     response.set_cookie(
-        COOKIE,
+        cookie_name(request, COOKIE),
         session.secret,
         max_age=max(0, int(left.total_seconds())),
         path=ROOT,
@@ -131,9 +133,19 @@ def set_cookie(response: Response, request: Request, session: NewSession) -> Non
     )
 
 
-def delete_cookie(response: Response) -> None:
+def delete_cookie(response: Response, request: Request) -> None:
     """Let the browser forget its secret."""
-    response.delete_cookie(COOKIE, path=ROOT, httponly=True, samesite="lax")
+    response.delete_cookie(cookie_name(request, COOKIE), path=ROOT, httponly=True, samesite="lax")
+
+
+def cookie_name(request: Request, name: str) -> str:
+    """The name of a cookie of this server: with the port that the browser asked, if it named one.
+
+    So two servers on one host do not replace each other's cookies.
+    """
+    _, colon, port = request.headers.get("host", "").rpartition(":")
+    is_port = colon and port.isascii() and port.isdecimal() and len(port) <= PORT_MAX_DIGITS
+    return f"{name}_{port}" if is_port else name
 
 
 def signature(request: Request, text: str) -> str:
@@ -183,11 +195,12 @@ def _secret_of(request: Request) -> str:
 
     Several come from another site of the same domain, which must not choose the session.
     """
+    wanted = cookie_name(request, COOKIE)
     given = [
         value
         for header in request.headers.getlist("cookie")
         for name, _, value in (part.strip().partition("=") for part in header.split(";"))
-        if name == COOKIE
+        if name == wanted
     ]
     if len(given) != 1:
         raise NotAuthenticatedError("Sign in first.")

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ForbiddenError
-from mnemic.govern.audit import audited, nobodys
+from mnemic.govern.audit import audited, without_owner
 from mnemic.govern.keys import AuthenticatedKey
 from mnemic.runtime.core import Core
 from mnemic.sdk.backend import Backend
@@ -123,7 +123,7 @@ class GuardedBackend:
     ) -> Any:
         act = audited(
             self._inner.core.storage.tenant_database,
-            nobodys(group._scope),
+            without_owner(group._scope),
             action=self._guard.action,
             target=f"{route.method} {route.path}",
             # The message of an error may quote the arguments of the call.

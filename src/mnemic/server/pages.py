@@ -26,7 +26,22 @@ HEADERS = {
 }
 NAME = "Mnemic"
 ABOUT = "The memory of AI agents over HTTP."
-LINKS = {"docs": "/docs", "openapi": "/openapi.json", "health": "/healthz", "ready": "/readyz"}
+LINKS = {
+    "dashboard": "/ui",
+    "docs": "/docs",
+    "openapi": "/openapi.json",
+    "mcp": "/mcp",
+    "health": "/healthz",
+    "ready": "/readyz",
+}
+DESCRIPTIONS = {
+    "dashboard": "see, question and correct the memory; sign in with an API key",
+    "docs": "the API, for people",
+    "openapi": "the API, for programs",
+    "mcp": "memory as tools of an agent, over the Model Context Protocol",
+    "health": "whether the server runs",
+    "ready": "whether it can serve",
+}
 
 
 def page_routes(app: FastAPI) -> APIRouter:
@@ -37,8 +52,8 @@ def page_routes(app: FastAPI) -> APIRouter:
     async def root(request: Request) -> Response:
         """Name, version and where to go on: HTML for browsers, JSON for everybody else."""
         if prefers_html(request.headers.get("accept", "")):
-            return HTMLResponse(_front_page(), headers={**HEADERS, "Vary": "Accept"})
-        content = {"name": NAME, "version": __version__, "about": ABOUT, **LINKS}
+            return HTMLResponse(_front_page(_links(app)), headers={**HEADERS, "Vary": "Accept"})
+        content = {"name": NAME, "version": __version__, "about": ABOUT, **_links(app)}
         return JSONResponse(content, headers={"Vary": "Accept"})
 
     docs = cache(lambda: _page(f"{NAME} API", render_docs(app.openapi())))
@@ -58,8 +73,18 @@ def prefers_html(accept: str) -> bool:
     return wanted[:1] == ["text/html"]
 
 
-def _front_page() -> str:
-    links = "".join(f"<li><a href='{path}'>{path}</a>: {name}</li>" for name, path in LINKS.items())
+def _links(app: FastAPI) -> dict[str, str]:
+    """Links to what this server has: the dashboard and MCP may not be mounted."""
+    mounted = {getattr(route, "path", "") for route in app.router.routes}
+    optional = ("dashboard", "mcp")
+    return {name: path for name, path in LINKS.items() if name not in optional or path in mounted}
+
+
+def _front_page(paths: dict[str, str]) -> str:
+    shown = {name: f"<a href='{path}'>{path}</a>" for name, path in paths.items()}
+    if "mcp" in paths:
+        shown["mcp"] = f"<code>{paths['mcp']}</code>"  # It answers agents only.
+    links = "".join(f"<li>{each}: {DESCRIPTIONS[name]}</li>" for name, each in shown.items())
     return _page(NAME, f"<h1>{NAME} {escape(__version__)}</h1><p>{ABOUT}</p><ul>{links}</ul>")
 
 

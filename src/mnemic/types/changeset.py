@@ -1,8 +1,9 @@
 """Changesets: changes of memories that Mnemic proposes or makes on its own behalf, in groups.
 
 A change is *staged* when it is proposed; nothing has changed yet. It can be *approved*, then *applied*, or
-*rejected* instead; an applied one can be *undone*. A changeset is *staged* while one of its changes is staged
-or approved, otherwise *applied* while one is applied, otherwise *undone* or *rejected*.
+*rejected* instead; an applied one can be *undone*, and a rejected one can be staged again. A changeset is
+*staged* while one of its changes is staged or approved, otherwise *applied* while one is applied, otherwise
+*undone* or *rejected*.
 """
 
 from collections.abc import Mapping
@@ -39,13 +40,15 @@ CHANGESET_PURPOSES: tuple[str, ...] = get_args(ChangesetPurpose)
 
 OPEN_STATES: tuple[ChangeState, ...] = ("staged", "approved")
 """States of changes that can still be applied or rejected."""
+DECIDED_STATES: tuple[ChangeState, ...] = ("applied", "rejected")
+"""States of changes that can be undone: applied ones get the state undone, rejected ones are staged again."""
 
 REASON_MAX_CHARACTERS = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedChange:
-    """One change of one memory, as it was proposed, and what became of it.
+    """One change of one memory, as it was proposed, and its state.
 
     `fields` are the new values, in JSON. `version_before` is the version that the change was proposed for,
     after applying the one that it replaced; `version_after` is the one that it made.

@@ -78,7 +78,7 @@ def check_number(field: str, value: object) -> float:
 def check_whole(field: str, value: object, lowest: int, highest: int) -> int:
     """A whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not lowest <= value <= highest:
-        raise InvalidInputError(f"{field} must be a whole number from {lowest} to {highest}.")
+        raise InvalidInputError(f"{field} must be a whole number from {lowest:,} to {highest:,}.")
     return value
 
 

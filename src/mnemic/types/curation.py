@@ -53,7 +53,7 @@ class CurationRun:
     """What a run of the curator read and proposed.
 
     `changeset_id` is None if there is nothing to propose, or in a dry run. `counts` are the memories by what
-    shall become of them, with those to `keep`. `applied_count` changes were applied by a policy.
+    is proposed for them, with those to `keep`. `applied_count` changes were applied by a policy.
     `is_complete` says that the run has read the memories to the end; otherwise the next one continues.
     """
 

@@ -34,7 +34,7 @@ class MemoryRecord:
 
     `at` is when it happened or was said, `valid_from` to `valid_to` when it was true, `recorded_at` when
     this version was stored, `created_at` when the memory was created. `outdated_by` is a newer memory that
-    gives another value of the same; unlike a superseded memory, an outdated one is still recalled.
+    gives another value of the same attribute; unlike a superseded memory, an outdated one is still recalled.
     """
 
     memory_id: UUID

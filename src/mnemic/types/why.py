@@ -1,4 +1,4 @@
-"""The answer to "Why do you believe this?": what a memory rests on, and what became of it."""
+"""The answer to "Why do you believe this?": what a memory rests on, what replaced it, what rests on it."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -13,7 +13,7 @@ class PagingSettings:
     """Tokens that the model's window holds; zones are shares of it."""
     protected_calls: int = 3
     """Objects first sent or used within so many calls never fall."""
-    file_calls: int = 10
+    file_calls: int = 8
     """A file keeps its full text for so many calls after it was read."""
     used_calls: int = 14
     """A file keeps its full text for so many calls after the assistant last wrote its name."""
@@ -28,13 +28,13 @@ class PagingSettings:
     """Shorter texts of files are never replaced: they are cheap, and needed most for their size."""
     file_max_tokens: int = 6_000
     """A larger file that was not edited falls as output of commands does: it was read for orientation."""
-    page_min_chars: int = 700
+    page_min_chars: int = 400
     """Shorter results are never replaced: a stub would hardly be shorter."""
     admit_max_tokens: int = 600
     """Larger output of commands and searches is first sent at level 1."""
     names_share: float = 0.2
     """Share of an object's full text that the list of its names may take."""
-    horizon_calls: int = 42
+    horizon_calls: int = 38
     """For how many calls the saving of an epoch is counted, against the price of writing the cache again."""
     epoch_min_share: float = 0.08
     """An epoch with a warm cache frees at least this share of the prompt."""

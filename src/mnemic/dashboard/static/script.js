@@ -33,8 +33,8 @@ async function ask(target, url, options = {}) {
 
 async function swap(source, url) {
   const target = source.dataset.swap ?? source.dataset.append, answer = await ask(target, url);
-  if (!answer) return;
   const place = $(target);
+  if (!answer || !place) return; // Another page may have come meanwhile.
   if ("append" in source.dataset) { source.remove(); place.insertAdjacentHTML("beforeend", trusted(answer.html)); }
   else { place.innerHTML = trusted(answer.html); history.replaceState(null, "", url); }
 }
@@ -143,9 +143,10 @@ function begin() {
     return stream;
   });
   timers = all("[data-refresh]").map(part => setInterval(async () => {
-    if ("paused" in part.dataset || document.hidden || part.contains(document.activeElement)) return;
+    const inUse = () => "paused" in part.dataset || document.hidden || part.contains(document.activeElement);
+    if (inUse()) return;
     const answer = await ask(`#${part.id}`, location.href);
-    if (answer) part.innerHTML = trusted(answer.html);
+    if (answer && !inUse()) part.innerHTML = trusted(answer.html); // Meanwhile somebody may have begun to use it.
   }, 1000 * part.dataset.refresh));
 }
 on("click", "[data-pause]", button => {

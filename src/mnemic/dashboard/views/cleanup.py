@@ -5,6 +5,7 @@ from typing import Any, cast
 
 from mnemic.dashboard.fields import Fields
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, Undo, View
+from mnemic.dashboard.rendering import plural
 from mnemic.dashboard.visit import Visit
 from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.types.cleanup import (
@@ -72,7 +73,8 @@ def _receipt(visit: Visit, form: Fields, run: CleanupRun) -> Redirected:
         visit.url("review", tab="history"),
         {"form": "undo", "changeset": str(run.changeset_id), "page": "cleanup", "cleanup": run.kind},
     )
-    return Redirected(location, f"{verb} {run.change_count:,} memories.{left_out}{more}", undo=undo)
+    changed = plural(run.change_count, "memory", "memories")
+    return Redirected(location, f"{verb} {changed}.{left_out}{more}", undo=undo)
 
 
 async def _shown(

@@ -4,8 +4,9 @@ Tabs are the runs of the curator, contradictions, near duplicates, quarantine, a
 A decision that came too late is shown as a conflict that says what somebody else did meanwhile.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
+from uuid import UUID
 
 from starlette.responses import HTMLResponse
 
@@ -13,7 +14,7 @@ from mnemic.dashboard.fields import Fields
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, Undo, View
 from mnemic.dashboard.visit import Visit
 from mnemic.errors import ChangeConflictError, ConflictError, InvalidInputError
-from mnemic.types.changeset import Changeset
+from mnemic.types.changeset import OPEN_STATES, Changeset, ChangeState
 from mnemic.types.review import (
     REVIEW_DECISIONS,
     REVIEW_KINDS,
@@ -29,6 +30,8 @@ CHANGES_SHOWN = 20
 TEXT_SHOWN_CHARACTERS = 500
 """What a pair shows of each memory; the page of the memory has all of it."""
 CHANGESETS_SHOWN = 20
+UNDONE_AT_ONCE_MAX = 100
+"""Changes that one undo in a notice names; those of a longer run are undone on its page."""
 NUMBER_MAX = 10**9 - 1
 """The largest position or version that a form may name."""
 
@@ -45,12 +48,15 @@ PAIR_TABS: Mapping[str, ReviewKind] = {
     "quarantine": "quarantine",
 }
 ACTS = ("approve", "reject", "apply", "undo")
+UNDOABLE: Mapping[str, Sequence[ChangeState]] = {"reject": OPEN_STATES, "apply": ("approved",)}
+"""Acts with an undo, and the states of the changes that they decide about when none is named."""
 _DONE: Mapping[str, str] = {
     "approve": "Approved",
     "reject": "Rejected",
     "apply": "Applied",
     "undo": "Undone",
 }
+UNDONE = "Undone: everything is as it was before."
 _DECIDED: Mapping[tuple[str, str], str] = {
     ("near_duplicate", "keep_new"): "Merged into the newer memory.",
     ("near_duplicate", "keep_old"): "Merged into the older memory.",
@@ -110,13 +116,25 @@ async def decide_changes(visit: Visit, form: Fields) -> Answer:
         "apply": curation.apply,
         "undo": curation.undo,
     }
+    decided = (change_ids or await _ids_in(visit, run_id, UNDOABLE[verb])) if verb in UNDOABLE else []
     changeset = await verbs[verb](run_id, change_ids=change_ids)
     counts = ", ".join(f"{number} {state}" for state, number in sorted(changeset.change_counts.items()))
     tab = visit.query.choice("tab", TABS, default="runs")
-    undo_form = _undo_form(visit, {"changeset": str(run_id)}) if verb == "apply" else None
+    undo_form = None
+    if decided:
+        fields = {"changeset": str(run_id), "changes": " ".join(decided), "tab": tab}
+        undo_form = _undo_form(visit, fields)
     return Redirected(
         visit.url("review", tab=tab, run=run_id), f"{_DONE[verb]}. The run has {counts}.", undo=undo_form
     )
+
+
+async def _ids_in(visit: Visit, run_id: UUID, states: Sequence[str]) -> list[str]:
+    """The changes of a run in these states, so that an undo takes back these only; [] if the run is long."""
+    diff = await visit.memory.curation.diff(run_id, limit=UNDONE_AT_ONCE_MAX)
+    if diff.next_after is not None:
+        return []
+    return [str(change.change_id) for change in diff.changes if change.state in states]
 
 
 async def decide_pair(visit: Visit, form: Fields) -> Answer:
@@ -144,10 +162,10 @@ async def undo(visit: Visit, form: Fields) -> Answer:
     if changeset_id is None:
         await curation.reopen(kind, form.required_id("memory_id"), form.required_id("other_id"))
         return Redirected(visit.url("review", tab=_tab_of(kind)), "The pair waits for a decision again.")
-    await curation.undo(changeset_id)
+    await curation.undo(changeset_id, change_ids=(form.text("changes") or "").split() or None)
     page = form.choice("page", ("review", "cleanup"), default="review")
     fields = {"kind": form.text("cleanup")} if page == "cleanup" else {"tab": form.text("tab")}
-    return Redirected(visit.url(page, **fields), "Undone: the memories are as they were before.")
+    return Redirected(visit.url(page, **fields), UNDONE)
 
 
 FORMS: Mapping[str, Callable[[Visit, Fields], Awaitable[Answer]]] = {

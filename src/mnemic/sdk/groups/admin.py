@@ -19,7 +19,7 @@ from mnemic.embeddings.backlog import embed_backlog
 from mnemic.embeddings.indexes import drop_indexes_of
 from mnemic.embeddings.model_change import ask_for_change, read_change
 from mnemic.errors import ConflictError, EmbeddingError, NotFoundError
-from mnemic.govern.audit import audited, file_target, nobodys
+from mnemic.govern.audit import audited, file_target, without_owner
 from mnemic.govern.erase import erase_owner, get_receipt, list_receipts
 from mnemic.govern.owner_counts import count_changed, list_owner_counts, read_kept_stats
 from mnemic.govern.owners import count_backlog, list_owners, read_stats
@@ -99,7 +99,7 @@ class AsyncAdmin(CallGroup):
         The backup is recorded in the audit log of this memory's tenant. The file contains the record of the
         intent, but not of the outcome: a restored database lists its own backup as unfinished.
         """
-        file, scope = check_path(path), nobodys(self._scope)
+        file, scope = check_path(path), without_owner(self._scope)
         async with audited(
             self._caller.database, scope, action="backup", target=file_target(file), keeps_message=False
         ) as act:

@@ -8,7 +8,15 @@ from uuid import UUID
 from mnemic.errors import InvalidInputError
 from mnemic.record import conversations
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.types.checks import check_choice, check_flag, check_id, check_number, check_text, check_time
+from mnemic.types.checks import (
+    check_choice,
+    check_flag,
+    check_id,
+    check_number,
+    check_text,
+    check_time,
+    check_whole,
+)
 from mnemic.types.conversation import (
     CONVERSATION_OUTCOMES,
     Conversation,
@@ -54,8 +62,7 @@ class AsyncConversations(CallGroup):
         self, conversation: str, *, from_position: int = 0, limit: int = 1000, owner: str | None = None
     ) -> Sequence[MemoryRecord]:
         """Return the turns of a conversation in order, starting at a position."""
-        if type(from_position) is not int or not 0 <= from_position <= POSITION_MAX:
-            raise InvalidInputError(f"from_position must be a whole number from 0 to {POSITION_MAX}.")
+        check_whole("from_position", from_position, 0, POSITION_MAX)
         return await conversations.list_turns(
             self._caller.database,
             self._caller.scoped(owner),

@@ -151,7 +151,7 @@ class AsyncCuration(CallGroup):
         """Apply the approved changes, or those that are named, all in one transaction.
 
         ChangeConflictError if a memory was changed since the proposal: it names each, and nothing changes.
-        The act is recorded in the audit log.
+        The action is recorded in the audit log.
         """
         return await deciding.apply(
             self._caller.database,
@@ -171,8 +171,9 @@ class AsyncCuration(CallGroup):
         """Undo the applied changes, or those that are named, all in one transaction.
 
         The memories get back exactly what they had before; the history keeps everything. Any changeset can be
-        undone, whatever its purpose. ChangeConflictError if a memory was changed since: it names each, and
-        nothing changes. The act is recorded in the audit log.
+        undone, whatever its purpose. Rejected changes wait for a decision again: those that are named or, if
+        nothing is applied, all. ChangeConflictError if a memory was changed since: it names each, and nothing
+        changes. The action is recorded in the audit log.
         """
         return await deciding.undo(
             self._caller.database,
@@ -196,9 +197,9 @@ class AsyncCuration(CallGroup):
         """Return pairs that wait for a decision, newest first, with both memories.
 
         `near_duplicate` pairs have similar vectors, in a `contradiction` the newer one gives another value of
-        the same, and memories in `quarantine` contradict an active one that is anchored or from a better
-        source. Turns and parts of longer texts are left out. Listing compares nothing: `uncompared_count`
-        memories were not compared yet. `before` is `next_before` of the previous page.
+        the same attribute, and memories in `quarantine` contradict an active one that is anchored or from a
+        better source. Turns and parts of longer texts are left out. Listing compares nothing:
+        `uncompared_count` memories were not compared yet. `before` is `next_before` of the previous page.
         """
         return await reviewing.list_pairs(
             self._caller.database, self._caller.scoped(owner), kind, before=before, limit=limit

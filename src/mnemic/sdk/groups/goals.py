@@ -119,7 +119,7 @@ class AsyncGoals(CallGroup):
 
     @routed("goals.unblock")
     async def unblock(self, goal_id: UUID | str, blocker_id: UUID | str, *, owner: str | None = None) -> Goal:
-        """End that a goal waits for another one; does nothing if it does not."""
+        """Stop a goal from waiting for another one; does nothing if it does not wait."""
         return await goals.unblock_goal(
             self._caller.database, self._caller.scoped(owner), goal_id, blocker_id
         )

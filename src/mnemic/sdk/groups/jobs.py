@@ -10,7 +10,7 @@ from mnemic.jobs.handlers import RunningJob
 from mnemic.jobs.waiting import wait_for_job
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S
 from mnemic.sdk.routing import CallGroup, routed
-from mnemic.types.checks import check_number
+from mnemic.types.checks import check_number, check_whole
 from mnemic.types.job import Job, JobCount, JobState
 
 Function = TypeVar("Function", bound=Callable[[RunningJob], Any])
@@ -165,7 +165,7 @@ class AsyncJobs(CallGroup):
         After an interrupt running handlers have 30 seconds to end; unfinished jobs return to the queue.
         """
         core = self._caller.core
-        queue.check_whole("concurrency", concurrency, 1, CONCURRENCY_MAX)
+        check_whole("concurrency", concurrency, 1, CONCURRENCY_MAX)
         core.in_process_worker.start(core.storage.database, core.tenant, concurrency=concurrency)
         try:
             await core.in_process_worker.until_ended()

@@ -1,4 +1,4 @@
-"""`memory.statements`: what was understood, and how contradictions are decided."""
+"""`memory.statements`: statements found in what was said, and how contradictions are decided."""
 
 from collections.abc import Sequence
 from uuid import UUID

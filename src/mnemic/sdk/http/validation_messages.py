@@ -33,8 +33,11 @@ def explain(errors: Sequence[Mapping[str, Any]], name: str | None, fields: Colle
     """One sentence for all fields that are wrong. `fields` are those that the body may have."""
     expected: dict[str, list[str]] = {}
     complaints: dict[str, str] = {}
+    paths = {_path(error["loc"], name) for error in errors}
     for error in errors:
         where = _path(error["loc"], name)
+        if any(path.startswith(f"{where}.") for path in paths):
+            continue  # Another branch of the union fits better: what is wrong is inside of it.
         if error["type"] in _EXPECTED:
             expected.setdefault(where, []).append(_EXPECTED[error["type"]])
         else:

@@ -136,7 +136,7 @@ ORDER BY memory_id
 LIMIT %(limit)s
 
 -- name: hidden
--- The memories that a branch hides now, oldest first: where the branch read them, and what became of them outside since the
+-- The memories that a branch hides now, oldest first: where the branch read them, and what happened to them outside since the
 -- fork. `current_id` is the memory that superseded it there, else the memory itself.
 SELECT
     hidden.memory_id, hidden.replaced_by, hidden.hidden_at, hidden.reason, seen.channel AS seen_in,

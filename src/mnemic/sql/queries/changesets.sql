@@ -78,7 +78,7 @@ CROSS JOIN LATERAL (
 WHERE history.owner = %(owner)s
 
 -- name: twins
--- Active memories with the same content as memories that shall become active or move to this channel, without those that
+-- Active memories with the same content as memories that are to become active or to move to this channel, without those that
 -- the same changeset retires or moves.
 SELECT wanted.memory_id, twin.memory_id AS twin_id
 FROM unnest(%(ids)s::uuid[], %(categories)s::text[], %(channels)s::text[]) AS wanted (memory_id, category, channel)

@@ -124,7 +124,7 @@ ORDER BY memory_id DESC, like_id DESC
 LIMIT 1 OFFSET %(read_most)s - 1
 
 -- name: contradictions
--- Marks that a newer memory gives another value of the same, as long as nobody decided, newest first.
+-- Marks that a newer memory gives another value of the same attribute, as long as nobody decided, newest first.
 SELECT pair.* FROM (
     SELECT newer_id AS memory_id, older_id AS other_id, attribute, reason, certainty, found_at FROM state.outdated_memories
     WHERE tenant_id = %(tenant_id)s AND review_owner = %(owner)s AND decision = 'found'

@@ -1,7 +1,7 @@
 -- Delivery attempts of webhooks.
 
 -- name: add
--- Writes an attempt down, if the webhook is still there.
+-- Logs an attempt, if the webhook still exists.
 INSERT INTO queue.webhook_deliveries (
     tenant_id, webhook_id, owner, event_position, event_type, attempt, status_code, error, duration_ms
 )

@@ -1,12 +1,12 @@
 -- Working memory: values, thoughts and the active goal of an owner, a channel and a conversation ('' for none). An item
--- that has expired is as good as deleted: no query reads it.
+-- that has expired is never read.
 
 -- name: hold_owner
 -- Serializes writes to the working memory of one owner, so that the limits are exact.
 SELECT pg_advisory_xact_lock(hashtextextended('mnemic.working ' || %(tenant_id)s::text || ' ' || %(owner)s::text, 0))
 
 -- name: set
--- Writes an item and returns it; no row if the owner, or the place for items of this kind, has too many others. Deletes
+-- Writes an item and returns it; no row if the owner, or the conversation for items of this kind, has too many others. Deletes
 -- what has expired of the owner, except an item under the same key, which is overwritten.
 WITH expired AS (
     DELETE FROM state.working_items
@@ -32,7 +32,7 @@ SET value = excluded.value, created_at = excluded.created_at, expires_at = exclu
 RETURNING channel, conversation, kind, key, value, created_at, expires_at
 
 -- name: drop_oldest_thoughts
--- Deletes all thoughts of a place but the newest ones.
+-- Deletes all but the newest thoughts of a conversation.
 DELETE FROM state.working_items
 WHERE working_items.tenant_id = %(tenant_id)s AND owner = %(owner)s AND channel = %(channel)s
   AND conversation = %(conversation)s AND kind = 'thought'
@@ -45,7 +45,7 @@ WHERE working_items.tenant_id = %(tenant_id)s AND owner = %(owner)s AND channel 
   )
 
 -- name: list
--- Items of a place that have not expired: values by key, thoughts by age (their keys are ids, which ascend).
+-- Items of a conversation that have not expired: values by key, thoughts by age (their keys are ids, which ascend).
 SELECT channel, conversation, kind, key, value, created_at, expires_at
 FROM state.working_items
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND channel = %(channel)s AND conversation = %(conversation)s
@@ -63,7 +63,7 @@ WITH deleted AS (
 SELECT count(*) AS deleted_count FROM deleted WHERE expires_at > now()
 
 -- name: clear
--- Deletes all items of a place, or of the owner; returns how many of them had not expired.
+-- Deletes all items of a conversation, or of the owner; returns how many of them had not expired.
 WITH deleted AS (
     DELETE FROM state.working_items
     WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s

@@ -1,6 +1,6 @@
-"""Proof that a server belongs to a place: that it has the database, and not another program on its port.
+"""Proof that the program on a port is the Mnemic server of this database.
 
-`mnemic ui` makes a link for a server that runs already. Before it sends anybody there, it asks the server to
+`mnemic ui` makes a link for a server that is already running. Before it shows the link, it asks the server to
 sign a random challenge together with its port. Only processes with access to the database have the key; the
 port keeps another program from passing the challenge on to the real server.
 """
@@ -23,8 +23,8 @@ CHALLENGE_BYTES = 32
 TIMEOUT_S = 5.0
 
 
-def give_proof(request: Request, authenticator: Authenticator) -> Response:
-    """Answer a challenge."""
+def answer_challenge(request: Request, authenticator: Authenticator) -> Response:
+    """The challenge of the request, signed."""
     challenge = request.query_params.get("challenge", "")
     if CHALLENGE.fullmatch(challenge) is None:
         raise InvalidInputError("challenge must be 64 hexadecimal digits.")
@@ -33,8 +33,8 @@ def give_proof(request: Request, authenticator: Authenticator) -> Response:
     return PlainTextResponse(_proof(authenticator.database.access.key, challenge, port))
 
 
-async def proves_itself(url: str, port: int, key: SigningKey) -> bool:
-    """Whether a server of the place of this key listens at a URL; False if nothing or something else does."""
+async def serves_database(url: str, port: int, key: SigningKey) -> bool:
+    """Whether a server of the database with this key listens at a URL; False if another program does."""
     challenge = secrets.token_hex(CHALLENGE_BYTES)
     try:
         async with httpx.AsyncClient(base_url=url, timeout=TIMEOUT_S, trust_env=False) as client:

@@ -2905,6 +2905,9 @@ CREATE FUNCTION mnemic.query_words(query text, in_language text) RETURNS TABLE(w
     AS $_$
 DECLARE
     prefix_min CONSTANT int := 4;
+    -- The Spanish stopwords have "donde" but not "dónde", which asks; both have the same stem.
+    question_words CONSTANT text[] :=
+        '{adónde,cómo,cuál,cuáles,cuándo,cuánta,cuántas,cuánto,cuántos,dónde,quién,quiénes}';
 BEGIN
     IF in_language IS NULL THEN
         RETURN QUERY
@@ -2952,6 +2955,7 @@ BEGIN
         (CASE WHEN char_length(stem.lexeme) >= prefix_min THEN stem.lexeme ELSE written.lexeme END),
         (CASE WHEN NOT starts_with(written.lexeme, stem.lexeme) THEN left(written.lexeme, char_length(stem.lexeme)) END)
     ) AS beginning (prefix)
+    WHERE coalesce(written.lexeme, '') <> ALL (question_words)
     GROUP BY stem.lexeme;
 END
 $_$;
@@ -4307,6 +4311,18 @@ BEGIN
         changed_position = EXCLUDED.changed_position;
     UPDATE queue.event_logs SET last_position = numbered + moved WHERE tenant_id = verified_tenant;
     RETURN moved;
+END
+$$;
+
+CREATE FUNCTION mnemic.session_version(of_tenant uuid, of_owner text, of_session text) RETURNS TABLE(version integer, level_count integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT sessions.version, sessions.level_count
+    FROM state.context_sessions AS sessions
+    WHERE sessions.tenant_id = of_tenant AND sessions.owner = of_owner AND sessions.session = of_session;
 END
 $$;
 

@@ -167,10 +167,12 @@ class Proxy:
 
     async def _converse(self, request: ClientRequest, endpoint: Endpoint, caller: Caller) -> None:
         length = first(request.headers, b"content-length")
-        raw = await read_body(request.receive, content_length=length, max_bytes=self._max_bytes)
-        request.body_read.set()
-        with self._bodies.held(caller.tenant, len(raw)):
-            await request.while_connected(self._turns.run(request, endpoint, caller, raw))
+        with self._bodies.growing(caller.tenant) as take:
+            raw = await read_body(
+                request.receive, content_length=length, max_bytes=self._max_bytes, on_piece=take
+            )
+            request.body_read.set()
+            await request.while_connected(self._turns.run(request, endpoint, caller, raw, on_text=take))
 
 
 class ProxyMount:

@@ -23,6 +23,8 @@ from mnemic.runtime.core import Caller
 
 BYTES_PER_CHARACTER = 2
 """Estimate of memory for cached text, with what is kept beside it."""
+BYTES_PER_ENTRY = 1_000
+"""The same for an entry without text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,8 +152,8 @@ async def save(
 
 def size_of(session: OpenSession, conversation: Conversation) -> int:
     """Bytes that a cached session takes, estimated."""
-    entries = sum(len(entry.text) for entry in conversation.entries)
-    return BYTES_PER_CHARACTER * (entries + session.exchange_characters)
+    characters = sum(len(entry.text) for entry in conversation.entries) + session.exchange_characters
+    return BYTES_PER_CHARACTER * characters + BYTES_PER_ENTRY * len(conversation.entries)
 
 
 def _texts(conversation: Conversation) -> Mapping[str, str]:

@@ -12,7 +12,7 @@ it has sent itself.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -26,6 +26,7 @@ from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.errors import ProxyError
 from mnemic.proxy.exchanges import find_response, session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
@@ -34,7 +35,7 @@ from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
 from mnemic.proxy.opening import recall_opening
 from mnemic.proxy.paging import Decision
 from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
-from mnemic.proxy.request_bodies import parse
+from mnemic.proxy.request_bodies import decompressed, parse
 from mnemic.proxy.responses.stored import StoredResponse
 from mnemic.proxy.rounds import RefusedError, Rounds
 from mnemic.proxy.sessions import identify, session_name
@@ -75,12 +76,23 @@ class Turns:
             if unfinished:
                 logger.error("%d turns were not recorded in time", len(unfinished))
 
-    async def run(self, request: ClientRequest, endpoint: Endpoint, caller: Caller, raw: bytes) -> None:
-        """Answer a request."""
+    async def run(
+        self,
+        request: ClientRequest,
+        endpoint: Endpoint,
+        caller: Caller,
+        raw: bytes,
+        *,
+        on_text: Callable[[int], None],
+    ) -> None:
+        """Answer a request. `on_text` may refuse the size of its decompressed body by a ProxyError."""
         assert endpoint.api is not None, "the request holds a conversation"
         api = APIS[endpoint.api]
         try:
-            prepared = await self._prepare(request, api, caller, raw)
+            text = await self._text(request, raw, on_text)
+            prepared = await self._prepare(request, api, caller, text)
+        except ProxyError:
+            raise
         except Unsure as reason:
             await self._pass_through(request, endpoint, raw, str(reason))
         except DatabaseDownError as reason:
@@ -101,10 +113,17 @@ class Turns:
             return None
         return StoredResponse(response_id, *found) if found is not None else None
 
-    async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, raw: bytes) -> Prepared:
-        """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
+    async def _text(self, request: ClientRequest, raw: bytes, on_text: Callable[[int], None]) -> bytes:
+        """The body, decompressed; Unsure if that is not possible."""
         encoding = first(request.headers, b"content-encoding")
-        body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
+        text = await asyncio.to_thread(decompressed, raw, encoding, max_bytes=self._max_bytes)
+        if text is not raw:
+            on_text(len(text))
+        return text
+
+    async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, text: bytes) -> Prepared:
+        """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
+        body, conversation, compaction = await asyncio.to_thread(_read, api, text)
         session = await self._session(request, caller, conversation)
         async with session.lock:
             core, memory = await self._open(session, caller)
@@ -243,11 +262,9 @@ class Turns:
             await task
 
 
-def _read(
-    api: Api, raw: bytes, encoding: str, max_bytes: int
-) -> tuple[Body, Conversation, Compaction | None]:
+def _read(api: Api, text: bytes) -> tuple[Body, Conversation, Compaction | None]:
     """The conversation of a body; the exception of a compaction is returned beside it."""
-    body = parse(raw, encoding, max_bytes=max_bytes)
+    body = parse(text)
     try:
         return body, api.read(body), None
     except Compaction as compaction:

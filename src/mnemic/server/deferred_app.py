@@ -1,0 +1,22 @@
+"""An ASGI app that is built when its first request comes, so that a server need not wait for it to start."""
+
+import asyncio
+from collections.abc import Callable
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+
+class DeferredApp:
+    """*Unbuilt* → (first request) *building*, in a thread → *built*. A failed build is tried again."""
+
+    def __init__(self, build: Callable[[], ASGIApp]) -> None:
+        self._build = build
+        self._app: ASGIApp | None = None
+        self._building = asyncio.Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; the first ones wait until the app is built."""
+        if self._app is None:
+            async with self._building:
+                self._app = self._app or await asyncio.to_thread(self._build)
+        await self._app(scope, receive, send)

@@ -87,6 +87,18 @@ async def test_a_model_is_asked_once_for_20_turns_of_several_conversations(open_
     assert len(model.documents) == 2
 
 
+async def test_calls_of_a_model_are_full_whatever_the_conversations(open_memory: OpenMemory) -> None:
+    model = FactsModel([])
+    memory = await open_memory(llm=model, settings={"extractor": "llm"})
+    for number, turn_count in enumerate((30, 50, 70, 9, 41)):
+        texts = [f"Nothing {number}-{turn} is new." for turn in range(turn_count)]
+        await talk(memory, *texts, conversation=f"talk-{number}")
+    learnt = await memory.consolidate()
+    assert (learnt.source_count, learnt.conversation_count, learnt.summary_count) == (200, 5, 5)
+    assert [len(document["turns"]) for document in model.documents] == [20] * 10
+    assert await memory.consolidate() == NOTHING
+
+
 async def test_owners_and_channels_are_not_read_together(open_memory: OpenMemory) -> None:
     model = FactsModel([])
     memory = await open_memory(llm=model, settings={"extractor": "llm"})

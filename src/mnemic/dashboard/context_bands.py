@@ -16,6 +16,8 @@ BANDS: Mapping[int, tuple[str, str]] = {
     3: ("one line", "k4"),
 }
 """Name and colour of each level that has tokens."""
+LEVELS: Mapping[int, str] = {level: name for level, (name, _) in BANDS.items()} | {4: "left out"}
+"""What is shown of an object at each level."""
 OTHER = ("messages, calls, tools", "k6")
 
 
@@ -56,6 +58,7 @@ def draw_bands(requests: Sequence[RequestBands]) -> TimeChart:
             for level, (name, style) in BANDS.items()
         ),
     ]
+    rows = [row for row in rows if any(row.values)] or rows[:1]
     chart = columns(rows, [each.event.at for each in requests])
     place = WIDTH / max(len(requests), 1)
     every = max(1, -(-len(requests) // LABELS_MAX))

@@ -63,24 +63,29 @@ async def next_piece(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), not message.get("more_body", False)
 
 
-def parse(text: bytes) -> Body:
-    """The JSON object in a text; `Unsure` if there is none, or if it could not be written again exactly.
-
-    orjson is quick and strict. The standard library reads what it cannot: halves of surrogate pairs, and
-    integers beyond 64 bits, which orjson would read as floats.
-    """
-    try:
-        body: Any = (
-            _load_exactly(text) if LONG_INTEGER in text.translate(DIGITS_AS_ZEROS) else orjson.loads(text)
-        )
-    except orjson.JSONDecodeError:
-        body = _load_exactly(text)
+def load_text(text: bytes) -> Body:
+    """The JSON object of a text; `Unsure` if there is none, or if it could not be written again exactly."""
+    body = load_exactly(text)
     if not isinstance(body, dict):
         raise Unsure("not a JSON object")
     return body
 
 
-def _load_exactly(text: bytes) -> Any:
+def load_exactly(text: bytes) -> Any:
+    """The value of a JSON text, which can be written again exactly; `Unsure` if there is none.
+
+    orjson is quick and strict. The standard library reads what it cannot: halves of surrogate pairs, and
+    integers beyond 64 bits, which orjson would read as floats.
+    """
+    if LONG_INTEGER in text.translate(DIGITS_AS_ZEROS):
+        return _load_slowly(text)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _load_slowly(text)
+
+
+def _load_slowly(text: bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -56,13 +56,10 @@ class BodyReading:
             read = _read_repeating(api, raw, kept, added_max_bytes=QUICK_MAX_BYTES)
             if read is not None:
                 return read
-        text = (
-            await asyncio.to_thread(decompressed, raw, encoding, max_bytes=self._max_bytes)
-            if encoding
-            else raw
-        )
-        if text is not raw:
-            on_text(len(text))
+        text = raw
+        if encoding:
+            text = await asyncio.to_thread(decompressed, raw, encoding, max_bytes=self._max_bytes)
+            on_text(0 if text is raw else len(text))
         return await asyncio.to_thread(_read, api, text, kept)
 
     async def keep(self, api: Api, client: ClientKey, read: ReadBody, session: SessionName) -> None:

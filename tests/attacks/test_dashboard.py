@@ -25,7 +25,7 @@ from mnemic.dashboard.word_diff import diff_words
 from mnemic.server.quota import QuotaLimits
 from mnemic.types.context import ContextEvent, ContextObject
 from mnemic.types.memory import CONTENT_MAX_CHARACTERS, TAGS_MAX
-from tests.dashboard.running import Dashboard
+from tests.dashboard.running import SAME_ORIGIN, Dashboard
 from tests.running_folder import running
 from tests.server.running import RunningServer, cookie_of, running_server
 from tests.waiting import wait_until
@@ -166,9 +166,11 @@ def test_forms_in_memory_are_bounded(memory_dir: Path) -> None:
             place = httpx.URL(server.url)
             cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
             with socket.create_connection((place.host, place.port)) as stalled:
-                lines = ("POST /ui/keys HTTP/1.1", f"Host: {place.host}:{place.port}", f"Cookie: {cookies}")
-                lines += (f"Content-Type: {FORM_MEDIA_TYPE}", "Content-Length: 1200000", "", "")
-                stalled.sendall("\r\n".join(lines).encode() + b"x" * 1_100_000)
+                headers = {**SAME_ORIGIN, "Host": f"{place.host}:{place.port}", "Cookie": cookies}
+                headers |= {"Content-Type": FORM_MEDIA_TYPE, "Content-Length": "1200000"}
+                lines = [f"{name}: {value}" for name, value in headers.items()]
+                head = "\r\n".join(["POST /ui/keys HTTP/1.1", *lines, "", ""])
+                stalled.sendall(head.encode() + b"x" * 1_100_000)
                 wait_until(partial(_is_answered, client, 429), what="too many bytes of forms")
                 assert _is_answered(other, 422)
             wait_until(partial(_is_answered, client, 422), what="the bytes to be given back")

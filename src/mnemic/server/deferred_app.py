@@ -16,7 +16,11 @@ class DeferredApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on; the first ones wait until the app is built."""
-        if self._app is None:
-            async with self._building:
-                self._app = self._app or await asyncio.to_thread(self._build)
-        await self._app(scope, receive, send)
+        app = self._app or await self._built()
+        await app(scope, receive, send)
+
+    async def _built(self) -> ASGIApp:
+        async with self._building:
+            if self._app is None:
+                self._app = await asyncio.to_thread(self._build)
+            return self._app

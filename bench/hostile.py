@@ -27,7 +27,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -152,7 +152,7 @@ async def _measure(data_dir: Path, options: argparse.Namespace, progress: Consol
 async def _round(
     callers: "Callers",
     measured: Measured,
-    attack: Callable[[], Awaitable[Mapping[str, Any]]],
+    attack: Callable[[], Coroutine[Any, Any, Mapping[str, Any]]],
     options: argparse.Namespace,
 ) -> None:
     alone, beside, *controls = (measured.turns[name] for name in TURNS)

@@ -7,7 +7,6 @@ otherwise it is stored in a temporary folder, which takes up to a minute.
 """
 
 import json
-import logging
 import os
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from typing import Literal
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from mnemic import Memory
-from mnemic.cli.story.storing import STORIES, store_stories
+from mnemic.cli.demo_dashboard import fill
 from mnemic.db.embedded import stop
 
 PICTURES = Path(__file__).parent.parent / "docs" / "images" / "dashboard"
@@ -47,22 +46,20 @@ PICTURES_MADE = (
     Picture("overview", "overview?owner=mara"),
     Picture("memory", "memories?owner=mara&q=shoe", click="a[data-row]"),
     Picture("recall", "recall?owner=mara&q=Where+does+Mara+live%3F"),
-    Picture("recall-dark", "recall?owner=mara&q=Where+does+Mara+live%3F", "dark"),
+    Picture("recall-dark", "recall?owner=mara&q=Where+does+Mara+live%3F&day=-300", "dark"),
     Picture("recall-phone", "recall?owner=mara&q=Where+does+Mara+live%3F", size="phone"),
     Picture("entities", "entities?owner=mara"),
     Picture("map", "map?owner=mara"),
     Picture("review", "review?owner=mara"),
-    Picture("metrics-dark", "metrics", "dark"),
+    Picture("metrics-dark", "metrics?span=30d", "dark"),
 )
 
 
 def main() -> None:
     """Make all pictures."""
     with _folder(sys.argv[1:]) as folder:
+        fill(folder)
         with Memory(data_dir=folder) as memory:
-            if STORIES[0].owner not in memory.admin.owners():
-                logging.getLogger("mnemic.worker").setLevel(logging.ERROR)
-                store_stories(memory, report=lambda step: print(f"  {step}", flush=True))
             key = memory.keys.create(role="admin", name="screenshots").key
         with _server(folder) as url, sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=PROGRAM, args=OPTIONS)

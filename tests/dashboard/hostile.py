@@ -18,6 +18,7 @@ from mnemic.cli.story.parts import (
     dialogue,
 )
 from mnemic.cli.story.storing import store_stories
+from tests.dashboard.place import draft_of
 
 MARKED = "data-injected"
 
@@ -99,7 +100,7 @@ STORY = Story(
 def fill(data_dir: Path, tenant: str) -> None:
     """Fill a tenant with attacks."""
     with Memory(data_dir=data_dir, tenant=tenant, embedder="test") as memory:
-        store_stories(memory, [STORY])
+        store_stories(memory, draft_of(data_dir, tenant), [STORY])
         owner = memory.scope(owner=OWNER)
         owner.retain(
             {

@@ -101,7 +101,7 @@ def test_memories_that_were_used_meanwhile_are_left_out_and_said(
         tried(client, own.owner, {**chosen, "act": "try"})
     )
     shown = text_of(send(client, "/ui/cleanup", own.owner, {**chosen, "act": "archive"}))
-    assert "Archived 1 memories. 1 were left out" in shown
+    assert "Archived 1 memory. 1 were left out" in shown
     assert [each[0] for each in state(dashboard, own, first, second)] == ["archived", "active"]
     shown = text_of(send(client, "/ui/cleanup", own.owner, {**chosen, "act": "archive"}))
     assert "Nothing was changed. 2 were left out" in shown

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from playwright.sync_api import Page, expect
 
 from mnemic.types.context import ContextSession
 from tests.dashboard.running import Dashboard
@@ -83,3 +84,29 @@ def test_objects_are_pinned_and_restored_and_the_session_closed(
         assert [each.fault for each in dashboard.run(context.history(kinds=["fault"]))].count("restore") == 1
         assert "Closed" in post("close")
         assert dashboard.run(context.summary()).closed_at is not None
+
+
+def test_a_session_in_a_browser(page: Page, dashboard: Dashboard) -> None:
+    """Every action is seen and then checked in the database; what happens meanwhile appears by itself."""
+    context = dashboard.memory.scope(owner="pager").context("in a browser")
+    run = dashboard.run
+    run(context.admit("Nothing to see.\n" * 2_000, key="make all", tool="Bash", type="command"))
+    page.goto("/ui/context?owner=pager")
+    page.get_by_role("link", name="in a browser").click()
+    said = page.locator(".notice")
+    page.get_by_role("button", name="Pin make all").click()
+    expect(said).to_contain_text("Pinned")
+    assert run(context.get("make all")).object.is_pinned
+    page.get_by_role("button", name="Unpin make all").click()
+    expect(said).to_contain_text("Unpinned")
+    assert not run(context.get("make all")).object.is_pinned
+    page.get_by_role("button", name="Restore make all").click()
+    expect(said).to_contain_text("Restored 1 in full")
+    assert [each.fault for each in run(context.history(kinds=["fault"]))] == ["restore"]
+    page.locator("h1").click()
+    run(context.admit("def main(): ...", key="main.py", tool="Read", type="file"))
+    expect(page.locator("#window")).to_contain_text("main.py")
+    page.get_by_role("button", name="Close session").click()
+    expect(said).to_contain_text("Closed.")
+    assert run(context.summary()).closed_at is not None
+    expect(page.get_by_role("button", name="Close session")).to_have_count(0)

@@ -6,7 +6,15 @@ from uuid import uuid4
 from playwright.sync_api import Page, expect
 
 from tests.dashboard.running import Dashboard
-from tests.dashboard.waiting_things import expired, fresh_owner, near_duplicates, proposals, state
+from tests.dashboard.waiting_things import (
+    contradiction,
+    expired,
+    fresh_owner,
+    near_duplicates,
+    proposals,
+    quarantined,
+    state,
+)
 
 
 def test_a_review_is_done_with_keys_and_the_count_follows(page: Page, dashboard: Dashboard) -> None:
@@ -46,6 +54,47 @@ def test_the_navigation_follows_the_owner_who_is_shown(page: Page, dashboard: Da
     page.get_by_role("link", name="Near duplicates").click()
     expect(page.locator("[data-row]")).to_have_count(1)
     expect(page).to_have_url(re.compile("owner=aaa.*tab=duplicates"))
+
+
+def test_contradictions_and_claims_are_decided_with_keys(page: Page, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    pair = contradiction(dashboard, own)
+    before = state(dashboard, own, *pair)
+    said = page.locator(".notice")
+    page.goto(f"/ui/review?owner={own.owner}&tab=contradictions")
+    page.keyboard.press("a")
+    expect(said).to_contain_text("The newer memory replaced the older one.")
+    assert [each[0] for each in state(dashboard, own, *pair)] == ["superseded", "active"]
+    page.keyboard.press("u")
+    expect(said).to_contain_text("Undone")
+    assert state(dashboard, own, *pair) == before
+    page.keyboard.press("b")
+    expect(said).to_contain_text("Both memories stay.")
+    assert [each[0] for each in state(dashboard, own, *pair)] == ["active", "active"]
+
+    known, claim = quarantined(dashboard, own)
+    page.get_by_role("link", name="Quarantine").click()
+    expect(page.get_by_text("New claim")).to_be_visible()
+    page.keyboard.press("d")
+    expect(said).to_contain_text("The memory is archived.")
+    assert [each[0] for each in state(dashboard, own, known, claim)] == ["active", "archived"]
+
+
+def test_one_proposal_is_rejected_by_a_key_and_waits_again(page: Page, dashboard: Dashboard) -> None:
+    own = fresh_owner(dashboard)
+    run = proposals(dashboard, own)
+
+    def counts() -> dict[str, int]:
+        found: dict[str, int] = dashboard.run(own.curation.get(run.changeset_id)).change_counts
+        return found
+
+    page.goto(f"/ui/review?owner={own.owner}")
+    page.keyboard.press("d")
+    expect(page.locator(".notice")).to_contain_text("Rejected. The run has 1 rejected, 2 staged.")
+    assert counts() == {"rejected": 1, "staged": 2}
+    page.keyboard.press("u")
+    expect(page.locator(".notice")).to_contain_text("Undone: everything is as it was before.")
+    assert counts() == {"staged": 3}
 
 
 def test_changes_are_ticked_approved_applied_and_undone(page: Page, dashboard: Dashboard) -> None:

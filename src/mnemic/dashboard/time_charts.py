@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mnemic.dashboard.charts import GAP, axis_top
+from mnemic.dashboard.charts import axis_top
 
 WIDTH = 600
 HEIGHT = 120
+GAP = 0.28
+"""The part of a bar's place that stays empty."""
 WIDE_BARS_MAX = 48
 """More bars than these are drawn close together, and labelled by day."""
 DAYS_BETWEEN_LABELS = 7
@@ -92,7 +94,7 @@ def _line(values: Sequence[float | None], top: float) -> str:
         follows = index > 0 and values[index - 1] is not None
         is_alone = not follows and (index + 1 == len(values) or values[index + 1] is None)
         point = f"{(index + 0.5) * place:.0f} {HEIGHT * (1 - value / top):.0f}"
-        drawn.append(f"{'L' if follows else 'M'}{point}{'m-2 0h5' if is_alone else ''}")
+        drawn.append(f"{'L' if follows else 'M'}{point}{'m-5 0h10' if is_alone else ''}")
     return "".join(drawn)
 
 

@@ -303,7 +303,7 @@ def _locale_check(locale: Mapping[str, Any]) -> Check:
             "Lexical search then takes “ and — for letters or distinguishes É from é, or I from i. Restore a "
             "backup into a new data folder, or into a database made with LC_CTYPE 'C.UTF-8'.",
         )
-    return Check("locale", "ok", found)
+    return Check("locale", "ok", f"{found}, folds letters beyond ASCII")
 
 
 async def _migration_check(conninfo: str, settings: Settings) -> Check:

@@ -48,6 +48,17 @@ class HourCounts:
     durations: list[int] = field(default_factory=lambda: [0] * BUCKET_COUNT)
     confidences: list[int] = field(default_factory=lambda: [0] * CONFIDENCE_BINS)
 
+    def add_call(self, call: Call) -> None:
+        """Count a call that ended."""
+        self.call_count += 1
+        self.failed_count += call.failed
+        self.refused_count += call.refused
+        self.weak_count += call.weak
+        self.memory_count += call.memory_count
+        self.durations[bisect_left(BOUNDS_MS, call.duration_ms)] += 1
+        if call.confidence is not None:
+            self.confidences[min(int(call.confidence * CONFIDENCE_BINS), CONFIDENCE_BINS - 1)] += 1
+
     def add(self, other: "HourCounts") -> None:
         """Add the counts of another process or time."""
         self.call_count += other.call_count
@@ -79,18 +90,12 @@ class HourlyMetrics:
 
     def count_call(self, operation: Operation, call: Call) -> None:
         """Count a call that ended now."""
-        row = self._row(operation)
-        row.failed_count += call.failed
-        row.refused_count += call.refused
-        row.weak_count += call.weak
-        row.memory_count += call.memory_count
-        row.durations[bisect_left(BOUNDS_MS, call.duration_ms)] += 1
-        if call.confidence is not None:
-            row.confidences[min(int(call.confidence * CONFIDENCE_BINS), CONFIDENCE_BINS - 1)] += 1
+        self._row(operation).add_call(call)
 
     def count_model_call(self, *, failed: bool = False, refused: bool = False, microdollars: int = 0) -> None:
         """Count a call of a language model, whose duration is not known here."""
         row = self._row("model")
+        row.call_count += 1
         row.failed_count += failed
         row.refused_count += refused
         row.spent_microdollars += microdollars
@@ -117,12 +122,11 @@ class HourlyMetrics:
             self._timer.cancel()
 
     def _row(self, operation: SeriesOperation) -> HourCounts:
-        """The row of the current hour, with the call counted."""
+        """The row of the current hour."""
         key = (datetime.now(UTC).replace(minute=0, second=0, microsecond=0), operation)
         row = self._rows.get(key)
         if row is None:
             row = self._rows[key] = HourCounts()
-        row.call_count += 1
         self._start_timer()
         return row
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from mnemic.dashboard.context_bands import bands_of, draw_bands
+from mnemic.dashboard.context_bands import LEVELS, bands_of, draw_bands
 from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.visit import Visit
 from mnemic.errors import InvalidInputError
@@ -56,6 +56,7 @@ async def show_one(visit: Visit) -> Answer:
         "objects": _most_relevant(objects),
         "object_count": len(objects),
         "events": _decisions(events),
+        "levels": LEVELS,
     }
     return Shown("context.html", context, fragments={"#window": "fragments/_context_window.html"})
 

@@ -55,6 +55,8 @@ async def show(visit: Visit) -> Answer:
             "changes": _changes(versions)[-VERSIONS_SHOWN:],
             "version_count": len(versions),
             "why": why,
+            # What was read in the text of a memory may be the memory itself.
+            "derived": [each for each in why.derived if each.memory_id != memory_id],
             "related": others,
             "mentioned": mentioned,
             "turns": turns,

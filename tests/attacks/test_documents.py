@@ -278,7 +278,7 @@ def test_no_reader_outlives_its_parent(folder: Path, number: signal.Signals) -> 
     finally:
         parent.send_signal(number)
         parent.wait()
-    wait_until(lambda: pid not in readers(), timeout_s=20, what="the end of the reader")
+    wait_until(lambda: pid not in readers(), what="the end of the reader")
 
 
 def test_a_watching_thread_ends_a_reader_where_the_kernel_does_not() -> None:

@@ -126,6 +126,20 @@ async def test_several_workers_at_once_store_everything_once(memory: AsyncMemory
     assert len(await memory.memories.list(tags=["summary"])) == 3
 
 
+async def test_workers_whose_batches_overlap_leave_no_turn_unread(memory: AsyncMemory, rows: Rows) -> None:
+    turn_counts = {"a": 30, "b": 50, "c": 70, "d": 9, "e": 41}
+    for conversation, count in turn_counts.items():
+        texts = [f"I love {conversation}{place}." for place in range(count)]
+        await talk(memory, *texts, conversation=conversation)
+    learnt = await asyncio.gather(
+        memory.consolidate(), *(memory.consolidate(conversation=each) for each in "edcb")
+    )
+    assert sum(each.statement_count for each in learnt) == sum(turn_counts.values())
+    read = "SELECT count(*) FROM state.extraction_runs WHERE tenant_id = %s"
+    assert rows.select(read, memory.tenant.id) == [(sum(turn_counts.values()),)]
+    assert await memory.consolidate() == NOTHING
+
+
 async def test_one_conversation_or_one_owner(memory: AsyncMemory) -> None:
     await talk(memory, "I live in Oslo.", conversation="a")
     await talk(memory, "I love tea.", conversation="b")

@@ -223,7 +223,7 @@ def test_libpq_variables_do_not_redirect_a_connection(
 def test_a_forked_child_does_not_hold_or_release_its_parents_share(data_dir: Path) -> None:
     command = [sys.executable, str(HERE / "forking_process.py"), str(data_dir)]
     done = subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, timeout=60
+        command, env=os.environ | {"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     lingering_child = int(done.stdout)

@@ -120,21 +120,31 @@ class _Reader:
     async def read(self, scope: Scope, rows: Sequence[Row]) -> None:
         """Read those sources that nobody has read, and store what they say."""
         unread = [row for row in rows if not row["is_read"]]
-        if not unread:
-            return
-        batch = SourceBatch(
-            scope,
-            [_source(row) for row in unread],
-            self.extractor.name,
-            {row["memory_id"]: row["provenance"] for row in unread},
-        )
-        caller = Caller(self.core, scope)
-        stored = await extract_or_fall_back(
-            caller, self.extractor, self.rules, batch, policy=self.selection.policy
-        )
-        if not stored.already_read:
+        while unread:
+            batch = SourceBatch(
+                scope,
+                [_source(row) for row in unread],
+                self.extractor.name,
+                {row["memory_id"]: row["provenance"] for row in unread},
+            )
+            caller = Caller(self.core, scope)
+            stored = await extract_or_fall_back(
+                caller, self.extractor, self.rules, batch, policy=self.selection.policy
+            )
             self.counts.add(stored)
-            self.counts.read(len(unread))
+            if not stored.already_read:
+                self.counts.read(len(unread))
+                return
+            # Another worker has read some of them meanwhile, and nothing was stored: read the others alone.
+            left = await self._still_unread(unread)
+            unread = left if len(left) < len(unread) else []
+
+    async def _still_unread(self, rows: Sequence[Row]) -> list[Row]:
+        parameters = {"ids": [row["memory_id"] for row in rows]}
+        async with self.core.storage.tenant_database.transaction() as transaction:
+            unread = await transaction.rows("consolidation.unread", parameters)
+        ids = {row["memory_id"] for row in unread}
+        return [row for row in rows if row["memory_id"] in ids]
 
 
 def _source(row: Row) -> SourceText:

@@ -206,6 +206,11 @@ class Window:
         return round(self._fixed_tokens + self._appended_tokens + self._chars * self._tokens_per_char)
 
     @property
+    def entry_count(self) -> int:
+        """Number of all entries."""
+        return len(self._pieces)
+
+    @property
     def full_chars(self) -> int:
         """Characters of the full texts of all entries."""
         return self._full_chars

@@ -170,10 +170,13 @@ class Proxy:
         assert endpoint.api is not None, "the request holds a conversation"
         length = first(request.headers, b"content-length")
         async with self._turns.looking_up(request, APIS[endpoint.api], caller) as looked_up:
-            raw = await read_body(request.receive, content_length=length, max_bytes=self._max_bytes)
-            request.body_read.set()
-            with self._bodies.held(caller.tenant, len(raw)):
-                await request.while_connected(self._turns.run(request, endpoint, caller, raw, looked_up))
+            with self._bodies.growing(caller.tenant) as take:
+                raw = await read_body(
+                    request.receive, content_length=length, max_bytes=self._max_bytes, on_piece=take
+                )
+                request.body_read.set()
+                turn = self._turns.run(request, endpoint, caller, raw, looked_up, on_text=take)
+                await request.while_connected(turn)
 
 
 class ProxyMount:

@@ -1,7 +1,7 @@
 """Reads the bodies of requests: what a body repeats is taken from what was kept of an earlier one."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
@@ -37,15 +37,30 @@ class BodyReading:
         """The session to which the next request of a client probably belongs."""
         return next((kept.session for kept in self._kept.of(client)), None)
 
-    async def read(self, request: ClientRequest, api: Api, client: ClientKey, raw: bytes) -> ReadBody:
-        """Read a body; `Unsure` if the proxy must not touch it."""
+    async def read(
+        self,
+        request: ClientRequest,
+        api: Api,
+        client: ClientKey,
+        raw: bytes,
+        *,
+        on_text: Callable[[int], None],
+    ) -> ReadBody:
+        """Read a body; `Unsure` if the proxy must not touch it.
+
+        `on_text` may refuse the size of a body that was decompressed.
+        """
         encoding = first(request.headers, b"content-encoding")
         kept = self._kept.of(client)
         if not encoding:
             read = _read_repeating(api, raw, kept, added_max_bytes=QUICK_MAX_BYTES)
             if read is not None:
                 return read
-        return await asyncio.to_thread(_read, api, raw, encoding, kept, self._max_bytes)
+        text = raw
+        if encoding:
+            text = await asyncio.to_thread(decompressed, raw, encoding, max_bytes=self._max_bytes)
+            on_text(0 if text is raw else len(text))
+        return await asyncio.to_thread(_read, api, text, kept)
 
     async def keep(self, api: Api, client: ClientKey, read: ReadBody, session: SessionName) -> None:
         """Keep a body that was answered."""
@@ -61,8 +76,7 @@ def client_key(request: ClientRequest, api: Api, caller: Caller) -> ClientKey:
     return ClientKey(caller.tenant, caller.owner, api.name, client_digest(request.header_values))
 
 
-def _read(api: Api, raw: bytes, encoding: str, kept: Sequence[KeptBody], max_bytes: int) -> ReadBody:
-    text = decompressed(raw, encoding, max_bytes=max_bytes)
+def _read(api: Api, text: bytes, kept: Sequence[KeptBody]) -> ReadBody:
     return _read_repeating(api, text, kept, added_max_bytes=len(text)) or read_whole(api, text)
 
 

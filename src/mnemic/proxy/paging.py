@@ -23,6 +23,8 @@ from mnemic.runtime.core import Caller
 
 BYTES_PER_CHARACTER = 2
 """Estimate of memory for cached text, with what is kept beside it."""
+BYTES_PER_ENTRY = 1_000
+"""The same for an entry without text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +182,11 @@ async def save(
 
 def size_of(session: OpenSession) -> int:
     """Bytes that a cached session takes, estimated."""
-    characters = session.window.full_chars if session.window is not None else 0
-    return BYTES_PER_CHARACTER * (characters + session.exchange_characters)
+    characters, entries = session.exchange_characters, 0
+    if session.window is not None:
+        characters += session.window.full_chars
+        entries = session.window.entry_count
+    return BYTES_PER_CHARACTER * characters + BYTES_PER_ENTRY * entries
 
 
 def _texts(conversation: Conversation) -> Mapping[str, str]:

@@ -13,7 +13,7 @@ it has sent itself.
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,6 +31,7 @@ from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.errors import ProxyError
 from mnemic.proxy.exchanges import find_response, session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
 from mnemic.proxy.grown_bodies import ReadBody
@@ -116,12 +117,16 @@ class Turns:
         caller: Caller,
         raw: bytes,
         looked_up: LookedUp,
+        *,
+        on_text: Callable[[int], None],
     ) -> None:
-        """Answer a request."""
+        """Answer a request. `on_text` may refuse the size of its decompressed body by a ProxyError."""
         assert endpoint.api is not None, "the request holds a conversation"
         api = APIS[endpoint.api]
         try:
-            prepared = await self._prepare(request, api, caller, raw, looked_up)
+            prepared = await self._prepare(request, api, caller, raw, looked_up, on_text=on_text)
+        except ProxyError:
+            raise
         except Unsure as reason:
             await self._pass_through(request, endpoint, raw, str(reason))
         except DatabaseDownError as reason:
@@ -143,11 +148,18 @@ class Turns:
         return StoredResponse(response_id, *found) if found is not None else None
 
     async def _prepare(
-        self, request: ClientRequest, api: Api, caller: Caller, raw: bytes, looked_up: LookedUp
+        self,
+        request: ClientRequest,
+        api: Api,
+        caller: Caller,
+        raw: bytes,
+        looked_up: LookedUp,
+        *,
+        on_text: Callable[[int], None],
     ) -> Prepared:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
         client = client_key(request, api, caller)
-        read = await self._bodies.read(request, api, client, raw)
+        read = await self._bodies.read(request, api, client, raw, on_text=on_text)
         conversation = read.conversation
         session = await self._session(request, caller, conversation)
         async with session.lock:

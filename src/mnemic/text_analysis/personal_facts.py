@@ -16,6 +16,7 @@ Facet = Literal[
 FACETS: tuple[Facet, ...] = get_args(Facet)
 
 CACHED_TEXTS = 4_096
+CACHED_WORDS = 16_384
 TEXT_MAX_CHARACTERS = 400
 """Only the beginning of a text is read: a longer one is not a fact about a person."""
 
@@ -304,7 +305,7 @@ def _any_of(lines: str) -> re.Pattern[str]:
 
 _COMPILED = tuple((facet, _any_of(lines)) for facet, lines in _PATTERNS.items())
 _CASED = {facet: re.compile(pattern) for facet, pattern in _CASED_PATTERNS.items()}
-_PEOPLE = re.compile(rf"\b(?:{RELATIVES}|{OTHER_PEOPLE})\b")
+_PEOPLE = re.compile(rf"{RELATIVES}|{OTHER_PEOPLE}")
 # Repetitions are bounded, so that no text takes long.
 _DETERMINER = (
     r"(?:my|our|your|her|his|their|the|mis?|tus?|sus?|nuestr[oa]s?|las?|los|el|mein\w{0,8}|unser\w{0,8}|dein\w{0,8}"
@@ -320,7 +321,8 @@ _NAMED = re.compile(
     r"\b(?:have|has|got|tengo|tiene|habe|hat|ai|a) (?:an?|un|una|einen?|une) (?:\w+ ){1,3}"
     r"(?:called|named|llamad[oa]|namens|qui s['’]appelle)\b",
 )
-_RELATIVE = re.compile(rf"\b(?:{RELATIVES})\b")
+_RELATIVE = re.compile(RELATIVES)
+_WORD = re.compile(r"\w+")
 _BY_CATEGORY: Mapping[str, Facet] = {
     "preference": "preferences",
     "behavioral": "habits",
@@ -344,11 +346,21 @@ def _facets_of(opening: str) -> tuple[Facet, ...]:
         for facet, pattern in _COMPILED
         if pattern.search(lowered) or (facet in _CASED and _CASED[facet].search(opening))
     ]
-    if "people" not in found and _PEOPLE.search(lowered):
+    if "people" not in found and any(map(_is_person, _WORD.findall(lowered))):
         found.append("people")
     return tuple(found)
 
 
 def names_relative(text: str) -> bool:
     """Whether a sentence names a relative or a partner."""
-    return _RELATIVE.search(text[:TEXT_MAX_CHARACTERS].lower()) is not None
+    return any(map(_is_relative, _WORD.findall(text[:TEXT_MAX_CHARACTERS].lower())))
+
+
+@lru_cache(CACHED_WORDS)
+def _is_person(word: str) -> bool:
+    return _PEOPLE.fullmatch(word) is not None
+
+
+@lru_cache(CACHED_WORDS)
+def _is_relative(word: str) -> bool:
+    return _RELATIVE.fullmatch(word) is not None

@@ -108,6 +108,7 @@ lint: $(INSTALLED)  ## Check style, types, layers and the generated code
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python tools/generate_sync.py --check
 	@$(BIN)/python tools/generate_docs.py --check
+	@$(BIN)/python tools/readme_figures.py --check
 	@$(BIN)/python tools/freeze_migrations.py --check
 
 format: $(INSTALLED)  ## Format the code and repair what can be repaired
@@ -164,6 +165,7 @@ generate: $(INSTALLED)  ## Write the synchronous Memory, the reference pages and
 	@$(BIN)/python tools/freeze_migrations.py
 	@$(BIN)/python tools/generate_sync.py
 	@$(BIN)/python tools/generate_docs.py
+	@$(BIN)/python tools/readme_figures.py
 	@$(BIN)/python tools/generate_schema.py
 
 version-fixture: $(INSTALLED)  ## Keep data of the committed version (or COMMIT=…) for the tests of later ones

@@ -6,34 +6,40 @@
 `mnemic serve` runs in a process of its own, the honest clients in this one, the hostile ones in a third.
 The honest callers belong to several tenants, recall nine times for one retain, and pause between calls, so
 that the server is busy and not saturated: in a queue that never empties nobody would notice a delay. In
-turns they are alone and beside the hostile ones (`bench/hostile_clients.py`), which have a tenant of their
-own. Clients would be on machines of their own, so the hostile ones run at the lowest priority: they took 3 to
-7 % of a core, the honest ones 8 to 12 %. Other programs on the machine count against the server; a priority
-set by `nice` does not help against those of another session where Linux groups sessions
-(`/proc/sys/kernel/sched_autogroup_enabled`).
+turns they are alone, before and after an attack, beside the hostile ones (`bench/hostile_clients.py`), which
+have a tenant of their own, and beside two controls (`bench/hostile_cpu.py`): a program that takes as much CPU
+time as the hostile
+clients did, and one that takes as much as they and the processes that the server starts.
+Clients would be on machines of their own, so the hostile ones run at the lowest priority. Other programs on
+the machine count against the server; a priority does not help against those of another session where Linux
+groups sessions (`/proc/sys/kernel/sched_autogroup_enabled`).
 
-Prints p50 and p95 of both, what the hostile clients were answered, and how much memory the server had. The
-exit code is 1 when a target is missed: p95 within `P95_RATIO_MAX`, no error of an honest caller.
+Prints p50 and p95 of all, the CPU time of each part, what the hostile clients were answered, and how much
+memory the server had. The exit code is 1 when a target is missed: p95 within `P95_RATIO_MAX`, no error of an
+honest caller.
 """
 
 import argparse
 import asyncio
 import json
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import httpx
 from rich.console import Console
 
+from bench.cpu_time import find_postmaster
 from bench.hostile_clients import ATTACKS, Hostile, repeat
+from bench.hostile_cpu import burning, cpu_s_by_part, give_way
 from bench.report import ReportLine, as_json, report_table, table_of
 from bench.serving import ServerProcess, create_key
 from bench.speed_measure import Latency
@@ -47,10 +53,16 @@ PAUSE_S = 1.0
 RETAIN_EVERY = 10
 CALL_TIMEOUT_S = 60.0
 WARM_UP_S = 3.0
+SETTLE_MAX_S = 20.0
+SETTLE_CHECK_S = 1.0
+SETTLED_SHARE = 0.2
+"""Cores in use when the work that hostile clients left behind is done."""
 P95_RATIO_MAX = 2.0
 UNLIMITED_RATE = "1000000"
 HOSTILE_TENANT = "hostile"
-HOSTILE_NICENESS = 19
+HOSTILE_CPU = "hostile clients"
+SERVER_PROCESSES = "its processes"
+TURNS = ("alone", "beside hostile clients", "beside a control", "beside a larger control")
 
 
 @dataclass
@@ -60,6 +72,19 @@ class Honest:
     recall_ms: list[float] = field(default_factory=list)
     retain_ms: list[float] = field(default_factory=list)
     errors: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0.0
+    cpu_s: Counter[str] = field(default_factory=Counter)
+    """CPU time of each part of the machine's work."""
+
+
+@dataclass
+class Measured:
+    """What was measured in the turns of each kind."""
+
+    turns: dict[str, Honest] = field(default_factory=lambda: {name: Honest() for name in TURNS})
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """What the hostile clients were answered."""
+    peak_mb: float = 0.0
 
 
 def main() -> int:
@@ -71,16 +96,16 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         data_dir = Path(folder) / "data"
         try:
-            alone, beside, outcomes, peak_mb = asyncio.run(_measure(data_dir, options, Console(stderr=True)))
+            measured = asyncio.run(_measure(data_dir, options, Console(stderr=True)))
         finally:
             stop(data_dir)
-    lines = report_lines(alone, beside, peak_mb)
-    _show(Console(), alone, beside, outcomes, lines)
+    lines = report_lines(measured)
+    _show(Console(), measured, lines)
     if options.json is not None:
         options.json.parent.mkdir(parents=True, exist_ok=True)
         plan = {name: getattr(options, name) for name in ("connections", "hostile", "seconds", "rounds")}
-        measured = {"plan": plan, "alone": _figures(alone), "beside": _figures(beside), "hostile": outcomes}
-        options.json.write_text(as_json(measured, lines))
+        figures = {name: _figures(honest) for name, honest in measured.turns.items()}
+        options.json.write_text(as_json({"plan": plan, **figures, "hostile": measured.outcomes}, lines))
     return int(any(line.met is False for line in lines))
 
 
@@ -98,9 +123,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-async def _measure(
-    data_dir: Path, options: argparse.Namespace, progress: Console
-) -> tuple[Honest, Honest, Counter[str], float]:
+async def _measure(data_dir: Path, options: argparse.Namespace, progress: Console) -> Measured:
     tenants = [f"honest-{number}" for number in range(TENANTS)]
     progress.print(f"filling {TENANTS} tenants …")
     for tenant in tenants:
@@ -108,34 +131,82 @@ async def _measure(
             await memory.retain_many(
                 [f"Note {number} of {tenant}: {number * 7919}." for number in range(MEMORIES)]
             )
-    alone, beside, outcomes = Honest(), Honest(), Counter[str]()
+    measured = Measured()
     server = ServerProcess(data_dir, MNEMIC_RECALL_RATE_PER_MINUTE=UNLIMITED_RATE)
     with server as url:
         keys = [create_key(data_dir, tenant=tenant) for tenant in tenants]
         hostile_key = create_key(data_dir, tenant=HOSTILE_TENANT)
         async with AsyncExitStack() as stack:
             clients = [await stack.enter_async_context(_client(url, key)) for key in keys]
-            honest = options.connections - options.hostile
-            await _call(clients, honest, WARM_UP_S, Honest())
+            callers = Callers(clients, options.connections - options.hostile, server.pid, data_dir)
+            await callers.call(WARM_UP_S, Honest())
             for number in range(options.rounds):
-                progress.print(f"round {number + 1}: alone …")
-                await _call(clients, honest, options.seconds, alone)
-                progress.print(f"round {number + 1}: beside hostile clients …")
-                attack = asyncio.create_task(_attack_in_process(url, hostile_key, options))
-                await _call(clients, honest, options.seconds, beside)
-                outcomes += await attack
-        return alone, beside, outcomes, _peak_mb(server.pid)
+                progress.print(f"round {number + 1} of {options.rounds} …")
+                await _round(
+                    callers, measured, partial(_attack_in_process, url, hostile_key, options), options
+                )
+        measured.peak_mb = _peak_mb(server.pid)
+    return measured
+
+
+async def _round(
+    callers: "Callers",
+    measured: Measured,
+    attack: Callable[[], Coroutine[Any, Any, Mapping[str, Any]]],
+    options: argparse.Namespace,
+) -> None:
+    alone, beside, *controls = (measured.turns[name] for name in TURNS)
+    await callers.call(options.seconds, alone)
+    attacking = asyncio.create_task(attack())
+    await callers.call(options.seconds, beside)
+    attacked = await attacking
+    measured.outcomes += Counter(attacked["outcomes"])
+    beside.cpu_s[HOSTILE_CPU] += attacked["cpu_s"]
+    await callers.until_idle()
+    # Also after the attack: a server that has worked for a while may be slower for other reasons.
+    await callers.call(options.seconds, alone)
+    share = beside.cpu_s[HOSTILE_CPU] / beside.seconds
+    for control, also in zip(controls, (0.0, beside.cpu_s[SERVER_PROCESSES] / beside.seconds), strict=True):
+        async with burning(share + also):
+            await callers.call(options.seconds, control)
+
+
+@dataclass(frozen=True)
+class Callers:
+    """The honest callers, and where to read what the server has spent."""
+
+    clients: Sequence[httpx.AsyncClient]
+    count: int
+    server_pid: int
+    data_dir: Path
+
+    async def call(self, seconds: float, honest: Honest) -> None:
+        """Call for some seconds; add the times, errors and CPU times to what is known of such turns."""
+        before, began_s = self._cpu_s(), time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for number in range(self.count):
+                client = self.clients[number % len(self.clients)]
+                group.create_task(_caller(client, number, began_s + seconds, honest))
+        honest.seconds += time.perf_counter() - began_s
+        honest.cpu_s += self._cpu_s() - before
+
+    async def until_idle(self) -> None:
+        """Wait until the server has done what the hostile clients left behind, or as long as is sensible."""
+        deadline_s = time.perf_counter() + SETTLE_MAX_S
+        while time.perf_counter() < deadline_s:
+            before = self._cpu_s()
+            await asyncio.sleep(SETTLE_CHECK_S)
+            if (self._cpu_s() - before).total() < SETTLED_SHARE * SETTLE_CHECK_S:
+                return
+
+    def _cpu_s(self) -> Counter[str]:
+        postmaster = find_postmaster(self.data_dir)
+        assert postmaster is not None, "the server's database runs"
+        return cpu_s_by_part(self.server_pid, postmaster)
 
 
 def _client(url: str, key: str) -> httpx.AsyncClient:
     return httpx.AsyncClient(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=CALL_TIMEOUT_S)
-
-
-async def _call(clients: Sequence[httpx.AsyncClient], callers: int, seconds: float, honest: Honest) -> None:
-    deadline_s = time.perf_counter() + seconds
-    async with asyncio.TaskGroup() as group:
-        for number in range(callers):
-            group.create_task(_caller(clients[number % len(clients)], number, deadline_s, honest))
 
 
 async def _caller(client: httpx.AsyncClient, number: int, deadline_s: float, honest: Honest) -> None:
@@ -160,19 +231,19 @@ async def _caller(client: httpx.AsyncClient, number: int, deadline_s: float, hon
         await asyncio.sleep(PAUSE_S)
 
 
-async def _attack_in_process(url: str, key: str, options: argparse.Namespace) -> Counter[str]:
+async def _attack_in_process(url: str, key: str, options: argparse.Namespace) -> Mapping[str, Any]:
     command = [sys.executable, "-m", "bench.hostile", "--attack", url, "--key", key]
     command += ["--hostile", str(options.hostile), "--seconds", str(options.seconds)]
     command += [word for name in options.only or () for word in ("--only", name)]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     output, _ = await process.communicate()
-    return Counter(json.loads(output))
+    attacked: Mapping[str, Any] = json.loads(output)
+    return attacked
 
 
-async def _attack(options: argparse.Namespace) -> Counter[str]:
-    """Be the hostile clients; each has one kind of attack."""
-    # They would run on machines of their own.
-    os.nice(HOSTILE_NICENESS)
+async def _attack(options: argparse.Namespace) -> dict[str, object]:
+    """Be the hostile clients; each has one kind of attack. Returns what they counted and spent."""
+    give_way()
     attacks = [each for each in ATTACKS if options.only is None or each.__name__ in options.only]
     async with httpx.AsyncClient(base_url=options.attack, timeout=CALL_TIMEOUT_S) as client:
         hostile = Hostile(options.attack, options.key, client)
@@ -190,7 +261,7 @@ async def _attack(options: argparse.Namespace) -> Counter[str]:
     ]
     if failures:
         raise ExceptionGroup("hostile clients failed", failures)
-    return hostile.outcomes
+    return {"outcomes": hostile.outcomes, "cpu_s": time.process_time()}
 
 
 def _peak_mb(pid: int) -> float:
@@ -201,51 +272,54 @@ def _peak_mb(pid: int) -> float:
     raise RuntimeError("the system does not tell the memory of a process")
 
 
-def report_lines(alone: Honest, beside: Honest, peak_mb: float) -> list[ReportLine]:
-    """Measurements beside their targets."""
-    ratios = {
-        "recall": Latency.of(beside.recall_ms).p95_ms / Latency.of(alone.recall_ms).p95_ms,
-        "retain": Latency.of(beside.retain_ms).p95_ms / Latency.of(alone.retain_ms).p95_ms,
-    }
-    errors = beside.errors.total() + alone.errors.total()
-    return [
-        *(
-            ReportLine(
-                f"p95 of {what}, beside / alone",
-                f"{ratio:.2f}",
-                f"≤ {P95_RATIO_MAX:g}",
-                ratio <= P95_RATIO_MAX,
-            )
-            for what, ratio in ratios.items()
-        ),
-        ReportLine("errors of honest callers", str(errors), "0", errors == 0),
-        ReportLine("most memory of the server", f"{peak_mb:.0f} MB"),
-    ]
+def report_lines(measured: Measured) -> list[ReportLine]:
+    """Measurements beside their targets. The control has none."""
+    lines = []
+    for what in ("recall", "retain"):
+        alone_ms, *others_ms = (_latency(measured.turns[name], what).p95_ms for name in TURNS)
+        ratio, *controls = (each / alone_ms for each in others_ms)
+        target = (f"≤ {P95_RATIO_MAX:g}", ratio <= P95_RATIO_MAX)
+        lines.append(ReportLine(f"p95 of {what}, beside / alone", f"{ratio:.2f}", *target))
+        shown = " and ".join(f"{each:.2f}" for each in controls)
+        lines.append(ReportLine(f"p95 of {what}, controls / alone", shown))
+    errors = sum(each.errors.total() for each in measured.turns.values())
+    lines.append(ReportLine("errors of honest callers", str(errors), "0", errors == 0))
+    return [*lines, ReportLine("most memory of the server", f"{measured.peak_mb:.0f} MB")]
+
+
+def _latency(honest: Honest, what: str) -> Latency:
+    return Latency.of(honest.recall_ms if what == "recall" else honest.retain_ms)
 
 
 def _figures(honest: Honest) -> dict[str, object]:
     return {
-        "recall": asdict(Latency.of(honest.recall_ms)),
-        "retain": asdict(Latency.of(honest.retain_ms)),
+        "recall": asdict(_latency(honest, "recall")),
+        "retain": asdict(_latency(honest, "retain")),
         "errors": honest.errors,
+        "cpu_share": _shares(honest),
     }
 
 
-def _show(
-    console: Console, alone: Honest, beside: Honest, outcomes: Counter[str], lines: Sequence[ReportLine]
-) -> None:
+def _shares(honest: Honest) -> dict[str, float]:
+    """CPU time of each part, in cores."""
+    return {part: round(spent_s / honest.seconds, 3) for part, spent_s in honest.cpu_s.items()}
+
+
+def _show(console: Console, measured: Measured, lines: Sequence[ReportLine]) -> None:
     table = table_of(
         "Honest callers, milliseconds", "", "calls", "recall p50 / p95", "retain p50 / p95", "errors"
     )
-    for name, honest in (("alone", alone), ("beside hostile clients", beside)):
-        recall, retain = Latency.of(honest.recall_ms), Latency.of(honest.retain_ms)
+    spent = table_of("CPU time, in cores", "", *(parts := list(measured.turns[TURNS[1]].cpu_s)))
+    for name, honest in measured.turns.items():
+        recall, retain = _latency(honest, "recall"), _latency(honest, "retain")
         cells = [f"{each.p50_ms:.1f} / {each.p95_ms:.1f}" for each in (recall, retain)]
         table.add_row(name, str(recall.count + retain.count), *cells, str(honest.errors.total()))
+        spent.add_row(name, *(f"{_shares(honest).get(part, 0.0):.2f}" for part in parts))
     attempts = table_of("Hostile clients", "attack and answer", "times")
-    for outcome, times in sorted(outcomes.items()):
+    for outcome, times in sorted(measured.outcomes.items()):
         attempts.add_row(outcome, str(times))
-    console.print(table, attempts, report_table("Targets", lines))
-    for error, times in (alone.errors + beside.errors).most_common(5):
+    console.print(table, spent, attempts, report_table("Targets", lines))
+    for error, times in sum((each.errors for each in measured.turns.values()), Counter()).most_common(5):
         console.print(f"{times} × {error}")
 
 

@@ -30,3 +30,9 @@ def optional_share(value: float | None) -> str:
 def optional_number(value: float | None) -> str:
     """With three digits."""
     return f"{value:.3f}" if value is not None else "–"
+
+
+def calibration_cells(measured: ResultsJson) -> tuple[str, str]:
+    """The calibration errors of a set, balanced and as asked; dashes for results without them."""
+    errors = measured.get("calibration") or {}
+    return optional_number(errors.get("balanced")), optional_number(errors.get("as_asked"))

@@ -30,8 +30,8 @@ from mnemic.types.spend import SpendLine
 
 PLANTED_TARGET = 0.05
 """Share of planted false memories that may be stored, with a model."""
-TURNS_PER_CALL_TARGET = 10
-"""Calls hold 20 turns; the last one of each conversation holds the rest."""
+TURNS_PER_CALL_TARGET = 19
+"""Calls hold 20 turns; only the last one of each user holds fewer."""
 
 
 @dataclass(frozen=True)

@@ -139,7 +139,12 @@ def _report(times: dict[str, Times], options: argparse.Namespace) -> None:
         }
         print(f"{name:<8} {rows[name]}")
     RESULTS.parent.mkdir(exist_ok=True)
-    found = {"requests": options.requests, "body_bytes": options.bytes, "ways": rows}
+    found = {
+        "requests": options.requests,
+        "body_bytes": options.bytes,
+        "window_tokens": options.window_tokens,
+        "ways": rows,
+    }
     RESULTS.write_text(json.dumps(found, indent=2) + "\n")
 
 

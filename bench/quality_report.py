@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from bench.calibration import CALIBRATION_TARGET
+from bench.calibration import calibration_lines
 from bench.quality_metrics import EVERYTHING, Averages
 from bench.refusal import Refusal
 from bench.report import ReportLine, report_table, table_of
@@ -56,12 +56,7 @@ def _refusal_lines(quality: Quality) -> Iterator[ReportLine]:
     found = quality.refusal
     if found is None:
         return
-    yield ReportLine(
-        f"{found.dataset}, calibration error of confidence",
-        f"{found.calibration_error:.3f}",
-        f"≤ {CALIBRATION_TARGET}",
-        found.calibration_error <= CALIBRATION_TARGET,
-    )
+    yield from calibration_lines(found.dataset, found.calibration)
     if quality.dataset not in REFUSAL_SETS:
         return
     yield ReportLine(
@@ -121,7 +116,8 @@ def _categories_table(quality: Quality) -> Table:
 def _refusal_table(refusals: Sequence[Refusal]) -> Table:
     table = table_of(
         "Refusal (area under the ROC curve; share refused by default)",
-        *("dataset", "area", "own refused", "foreign refused", "near: area", "near refused", "calibration"),
+        *("dataset", "area", "own refused", "foreign refused", "near: area", "near refused"),
+        *("calibration error", "as asked"),
     )
     for each in refusals:
         table.add_row(
@@ -131,7 +127,8 @@ def _refusal_table(refusals: Sequence[Refusal]) -> Table:
             f"{each.foreign_refused:.1%} of {each.foreign_count:,}",
             _share(each.unanswerable_area),
             f"{_share(each.unanswerable_refused)} of {each.unanswerable_count}",
-            _share(each.calibration_error),
+            _share(each.calibration.balanced),
+            _share(each.calibration.as_asked),
         )
     return table
 

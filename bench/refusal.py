@@ -4,8 +4,8 @@ Each owner's memory is asked its own questions and those of all other owners (fo
 it contains nothing. The area under the ROC curve is the probability that an own question gets more confidence
 than a foreign one. At the default threshold, recall should refuse few own questions and most foreign ones.
 Questions that a dataset's authors made unanswerable are near misses; they are much harder and reported
-separately. The calibration error is that of own and foreign questions together (`bench/calibration.py`); an
-own question is answered if any of its evidence is among the ten hits.
+separately. The calibration errors are those of own and foreign questions together (`bench/calibration.py`);
+an own question is answered if any of its evidence is among the ten hits.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bench.calibration import Forecast, calibration_error
+from bench.calibration import CalibrationErrors, Forecast
 from bench.datasets import Dataset, Owner, Question
 
 
@@ -46,7 +46,7 @@ class Refusal:
     foreign_refused: float
     unanswerable_area: float | None
     unanswerable_refused: float | None
-    calibration_error: float
+    calibration: CalibrationErrors
 
 
 async def measure_refusal(dataset: Dataset, ask: Ask) -> Refusal:
@@ -79,8 +79,9 @@ def summarise(
             area_under_curve(_confidences(own), _confidences(unanswerable)) if unanswerable else None
         ),
         unanswerable_refused=_share_refused(unanswerable) if unanswerable else None,
-        calibration_error=calibration_error(
-            [Forecast(each.confidence, each.is_answered) for each in (*own, *foreign)]
+        calibration=CalibrationErrors.of(
+            [Forecast(each.confidence, each.is_answered) for each in own]
+            + [Forecast(each.confidence, each.is_answered, is_foreign=True) for each in foreign]
         ),
     )
 

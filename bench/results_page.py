@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bench.dashboard_page import describe_dashboard
-from bench.markdown import ResultsJson, markdown_table, optional_number, optional_share, report_table
+from bench.markdown import (
+    ResultsJson,
+    calibration_cells,
+    markdown_table,
+    optional_number,
+    optional_share,
+    report_table,
+)
 from bench.mind_page import describe_mind
 from bench.plots import Bar, Bars, Points, Series
 from bench.stores_page import describe_stores, overview_rows
@@ -73,7 +80,8 @@ def describe_all_sets(quality: ResultsJson | None, stores: ResultsJson | None) -
         yield NOT_MEASURED
         return
     columns = ("set", "questions", "figure", "Mnemic", "cosine", "BM25")
-    yield from markdown_table([*columns, "answerable refused", "foreign refused", "calibration error"], rows)
+    more = ("answerable refused", "foreign refused", "calibration error", "as asked")
+    yield from markdown_table([*columns, *more], rows)
 
 
 def _quality_row(each: ResultsJson) -> list[str]:
@@ -87,7 +95,7 @@ def _quality_row(each: ResultsJson) -> list[str]:
         *(optional_number(overall.get(name, {}).get(figure)) for name in ("Mnemic", "dense", "BM25")),
         optional_share(refusal.get("own_refused")),
         optional_share(refusal.get("foreign_refused")),
-        optional_number(refusal.get("calibration_error")),
+        *calibration_cells(refusal),
     ]
 
 
@@ -146,15 +154,13 @@ def _refusals(refusals: Sequence[ResultsJson]) -> list[str]:
             f"{optional_share(each['foreign_refused'])} of {each['foreign_count']:,}",
             optional_number(each["unanswerable_area"]),
             f"{optional_share(each['unanswerable_refused'])} of {each['unanswerable_count']}",
-            # Results of before it was measured have none.
-            optional_number(each.get("calibration_error")),
+            *calibration_cells(each),
         ]
         for each in refusals
     ]
     columns = ("dataset", "area, own/foreign", "own refused", "foreign refused")
-    return markdown_table(
-        [*columns, "area, own/near misses", "near misses refused", "calibration error"], rows
-    )
+    more = ("area, own/near misses", "near misses refused", "calibration error", "as asked")
+    return markdown_table([*columns, *more], rows)
 
 
 def describe_qa(found: ResultsJson, plots: Path) -> Iterator[str]:

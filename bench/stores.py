@@ -38,7 +38,7 @@ from bench.stores_metrics import (
     Asked,
     StoreSetResult,
     kind_results,
-    store_calibration_error,
+    store_calibration,
 )
 from bench.stores_report import MNEMIC, report_lines, show
 from mnemic import AsyncMemory
@@ -144,7 +144,7 @@ class StoreBench:
             owner_count=len(stores),
             memory_count=memory_count,
             kinds=kind_results(asked),
-            calibration_error=store_calibration_error(asked, MNEMIC),
+            calibration=store_calibration(asked, MNEMIC),
             recall_p50_ms=float(p50_ms),
             recall_p95_ms=float(p95_ms),
         )

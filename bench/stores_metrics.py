@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from bench.calibration import Forecast, calibration_error
-from bench.stores_data import NEAR, UNANSWERABLE, StoreQuestion
+from bench.calibration import CalibrationErrors, Forecast
+from bench.stores_data import FOREIGN, NEAR, UNANSWERABLE, StoreQuestion
 
 RANKS = (1, 3, 5, 10)
 EVERYTHING = "all"
@@ -58,7 +58,7 @@ class StoreSetResult:
     owner_count: int
     memory_count: int
     kinds: list[KindResult]
-    calibration_error: float
+    calibration: CalibrationErrors
     recall_p50_ms: float
     recall_p95_ms: float
 
@@ -123,11 +123,15 @@ def is_answered(question: StoreQuestion, contents: Sequence[str]) -> bool:
     return question.answerable and sum(map(question.is_right, contents)) >= _needed(question)
 
 
-def store_calibration_error(asked: Sequence[Asked], ranking: str) -> float:
-    """The calibration error over answerable and foreign questions; `ranking` is the one with confidence."""
-    return calibration_error(
+def store_calibration(asked: Sequence[Asked], ranking: str) -> CalibrationErrors:
+    """The calibration errors over answerable and foreign questions; `ranking` is the one with confidence."""
+    return CalibrationErrors.of(
         [
-            Forecast(each.confidence, is_answered(each.question, each.ranked.get(ranking, ())))
+            Forecast(
+                each.confidence,
+                is_answered(each.question, each.ranked.get(ranking, ())),
+                is_foreign=each.question.kind == FOREIGN,
+            )
             for each in asked
             if each.question.kind != NEAR
         ]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench.markdown import ResultsJson, markdown_table, optional_number, optional_share, report_table
+from bench.markdown import ResultsJson, calibration_cells, markdown_table, optional_share, report_table
 from bench.plots import Bar, Bars
 
 
@@ -64,5 +64,5 @@ def overview_rows(found: ResultsJson) -> Iterator[list[str]]:
             *hits,
             optional_share(own["refused"]),
             optional_share(foreign["refused"] if foreign else None),
-            optional_number(each["calibration_error"]),
+            *calibration_cells(each),
         ]

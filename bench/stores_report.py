@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from bench.calibration import CALIBRATION_TARGET
+from bench.calibration import calibration_lines
 from bench.report import ReportLine, report_table, table_of
 from bench.stores_data import FOREIGN
 from bench.stores_metrics import EVERYTHING, RANKS, KindResult, StoreSetResult
@@ -51,9 +51,7 @@ def _lines(result: StoreSetResult, others: dict[str, StoreSetResult]) -> Iterato
         loss = _first_hits(plain) - _first_hits(result)
         what = f"{result.name}, hit@1 lost by the typing errors"
         yield ReportLine(what, f"{loss:.3f}", f"≤ {TYPOS_LOSS_TARGET}", loss <= TYPOS_LOSS_TARGET)
-    error = result.calibration_error
-    what = f"{result.name}, calibration error of confidence"
-    yield ReportLine(what, f"{error:.3f}", f"≤ {CALIBRATION_TARGET}", error <= CALIBRATION_TARGET)
+    yield from calibration_lines(result.name, result.calibration)
 
 
 def _first_hits(result: StoreSetResult) -> float:
@@ -112,7 +110,8 @@ def _hits_table(result: StoreSetResult) -> Table:
 
 def _refusal_table(result: StoreSetResult) -> Table:
     title = (
-        f"{result.name}: refused; calibration error {result.calibration_error:.3f}; "
+        f"{result.name}: refused; calibration error {result.calibration.balanced:.3f}, "
+        f"as asked {result.calibration.as_asked:.3f}; "
         f"p50/p95 {result.recall_p50_ms:.1f}/{result.recall_p95_ms:.1f} ms"
     )
     table = table_of(title, "kind", "questions", "refused", "weak", "found", "refused, strict")

@@ -5,7 +5,6 @@ import pwd
 import secrets
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 from pathlib import Path
@@ -19,6 +18,7 @@ from psycopg.rows import TupleRow
 from mnemic.db.embedded.account import Account
 from mnemic.db.embedded.binaries import runnable_binaries
 from mnemic.db.embedded.deadline import Deadline
+from tests.free_port import free_port
 from tests.postgres_binaries import tested_binaries
 from tests.waiting import wait_until
 
@@ -45,7 +45,7 @@ class PasswordServer:
         binaries = runnable_binaries(account, tested_binaries(), Deadline(START_TIMEOUT_S)).folder
         folder = Path(tempfile.mkdtemp(prefix="mnemic-test-", dir=parent))
         folder.chmod(0o711)
-        server = cls(folder, account, binaries, _free_port(), secrets.token_hex(8))
+        server = cls(folder, account, binaries, free_port(), secrets.token_hex(8))
         try:
             server._make_cluster()
             server.run()
@@ -150,9 +150,3 @@ def _account() -> Account:
     switched = os.geteuid() == 0
     entry = pwd.getpwnam("nobody") if switched else pwd.getpwuid(os.geteuid())
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid, switched=switched)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+from tests.free_port import free_port
 from tests.password_server import SUPERUSER, PasswordServer
 from tests.waiting import wait_until
 
@@ -32,7 +33,7 @@ def pgbouncer(
     """Run PgBouncer for these logins and their passwords, and the superuser; yields its port."""
     folder = Path(tempfile.mkdtemp(prefix="mnemic-test-"))
     folder.chmod(0o711)
-    port = _free_port()
+    port = free_port()
     users = {SUPERUSER: server.password, **logins}
     (folder / "users.txt").write_text("".join(f'"{name}" "{secret}"\n' for name, secret in users.items()))
     (folder / "pgbouncer.ini").write_text(
@@ -58,9 +59,3 @@ def pgbouncer(
 def _accepts(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

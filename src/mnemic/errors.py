@@ -29,6 +29,7 @@
     │   ├── SchemaChangedError        another version migrated the database while this process was running
     │   └── MissingPrivilegeError     the role lacks privileges; `sql` is for an administrator
     ├── EmbeddingError                the embedding model failed or returned unusable vectors
+    │   └── EmbedderBusyError         it was busy with other texts; these ones can be embedded later
     ├── LanguageModelError            the LLM failed, timed out, or returned an unusable result
     │   └── SpendCapError             the call was not made: it might have exceeded a spend cap
     ├── PermanentJobError             raised by a job's handler: another attempt would fail, too
@@ -162,6 +163,10 @@ class MissingPrivilegeError(MigrationError):
 
 class EmbeddingError(MnemicError):
     """The embedding model failed, or returned unusable vectors."""
+
+
+class EmbedderBusyError(EmbeddingError):
+    """The embedding model was busy with other texts; it has not seen these ones."""
 
 
 class LanguageModelError(MnemicError):

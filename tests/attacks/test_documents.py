@@ -88,7 +88,11 @@ def own_readers() -> list[int]:
 async def memory(open_memory: OpenMemory) -> AsyncMemory:  # noqa: F811
     """A memory that reads documents with few pages and little memory."""
     return await open_memory(
-        settings={"document_timeout_s": 60, "document_max_memory_bytes": 256 * MIB, "document_max_pages": 100}
+        settings={
+            "document_timeout_s": 600,
+            "document_max_memory_bytes": 256 * MIB,
+            "document_max_pages": 100,
+        }
     )
 
 
@@ -147,7 +151,7 @@ async def test_what_exceeds_a_limit_is_refused_with_its_name(
 
 
 async def test_a_document_of_too_many_chunks_is_refused(open_memory: OpenMemory) -> None:  # noqa: F811
-    memory = await open_memory(settings={"document_timeout_s": 60})
+    memory = await open_memory(settings={"document_timeout_s": 600})
     with pytest.raises(InvalidInputError, match="more than 100,000 memories, which is the limit: split it"):
         await memory.documents.ingest("many.html", "<h1>a</h1>b" * 100_001)
 
@@ -274,7 +278,7 @@ def test_no_reader_outlives_its_parent(folder: Path, number: signal.Signals) -> 
     finally:
         parent.send_signal(number)
         parent.wait()
-    wait_until(lambda: pid not in readers(), timeout_s=20, what="the end of the reader")
+    wait_until(lambda: pid not in readers(), what="the end of the reader")
 
 
 def test_a_watching_thread_ends_a_reader_where_the_kernel_does_not() -> None:

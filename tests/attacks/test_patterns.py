@@ -32,6 +32,7 @@ SHORT, LONG = 750, 6_000
 # A square would be 64. What takes less CPU time than this in all is not measured: it would be noise.
 GROWTH_MAX = 24
 NOTICED_S = 0.01
+MEASURED_AGAIN = 5
 # The first look is at a quarter of the long text: a square takes a sixteenth of the time there.
 FIRST_LOOK = LONG // 4
 FIRST_NOTICED_S = NOTICED_S / 16
@@ -128,10 +129,12 @@ def check_growth(work: Callable[[str], object], unit: str) -> None:
     if long_s > NOTICED_S:
         # The least of several: the first run may load something, and the machine may be busy.
         short_s = min(seconds(work, short) for _ in range(3))
-        long_s = min(long_s, seconds(work, long))
-        assert long_s < GROWTH_MAX * max(short_s, NOTICED_S / 64), (
-            f"{unit!a}: {short_s:.4f} s, {long_s:.4f} s"
-        )
+        most_s = GROWTH_MAX * max(short_s, NOTICED_S / 64)
+        for _ in range(MEASURED_AGAIN):
+            if long_s < most_s:
+                break
+            long_s = min(long_s, seconds(work, long))
+        assert long_s < most_s, f"{unit!a}: {short_s:.4f} s, {long_s:.4f} s"
 
 
 def test_every_pattern_takes_linear_time(subtests: pytest.Subtests) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench.calibration import Forecast, calibration_error
+from bench.calibration import CalibrationErrors, Forecast, calibration_error
 
 
 def forecasts(confidence: float, *, answered: int, of: int) -> list[Forecast]:
@@ -29,3 +29,16 @@ def test_too_much_and_too_little_cancel_out_within_a_bin_only() -> None:
 
 def test_without_questions_there_is_no_error() -> None:
     assert calibration_error([]) == 0
+
+
+def test_balanced_many_foreign_questions_weigh_as_much_as_the_answerable_ones() -> None:
+    own = forecasts(0.95, answered=2, of=2)
+    foreign = [Forecast(0.55, False, is_foreign=True) for _ in range(8)]
+    errors = CalibrationErrors.of(own + foreign)
+    assert errors.balanced == pytest.approx((0.05 + 0.55) / 2)
+    assert errors.as_asked == pytest.approx((2 * 0.05 + 8 * 0.55) / 10)
+
+
+def test_with_one_kind_of_question_both_errors_are_the_same() -> None:
+    errors = CalibrationErrors.of(forecasts(0.9, answered=1, of=2))
+    assert errors.balanced == errors.as_asked == pytest.approx(0.4)

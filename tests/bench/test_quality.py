@@ -53,5 +53,5 @@ async def test_a_set_goes_through_the_public_api(bench_folder: Path, tmp_path: P
     assert quality.refusal is not None
     assert quality.refusal.area == 1.0
     assert (quality.refusal.own_count, quality.refusal.foreign_count) == (2, 2)
-    assert 0 <= quality.refusal.calibration_error <= 1
+    assert 0 <= quality.refusal.calibration.balanced <= 1
     show(quiet, [quality], [])

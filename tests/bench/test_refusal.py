@@ -44,7 +44,8 @@ async def test_everybody_is_asked_their_own_the_others_and_the_unanswerable() ->
     assert (found.own_count, found.foreign_count, found.unanswerable_count) == (2, 2, 2)
     assert (found.own_refused, found.foreign_refused, found.unanswerable_refused) == (0.0, 1.0, 1.0)
     assert (found.area, found.unanswerable_area) == (1.0, 1.0)
-    assert found.calibration_error == pytest.approx(0.1)
+    assert found.calibration.balanced == pytest.approx(0.1)
+    assert found.calibration.as_asked == pytest.approx(0.1)
 
 
 async def test_a_set_without_unanswerable_questions_says_nothing_about_them() -> None:

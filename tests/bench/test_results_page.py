@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from bench.calibration import CalibrationErrors
 from bench.markdown import markdown_table
 from bench.mind_conflicts import ConflictResult
 from bench.mind_report import MindResults
@@ -44,7 +45,9 @@ def quality(recall: float, *, own_refused: float = 0.01) -> Quality:
         },
         recall_p50_ms=1.0,
         recall_p95_ms=2.0,
-        refusal=Refusal("LoCoMo", 7, 7, 0, 0.99, own_refused, 0.95, None, None, 0.05),
+        refusal=Refusal(
+            "LoCoMo", 7, 7, 0, 0.99, own_refused, 0.95, None, None, CalibrationErrors(0.05, 0.06)
+        ),
     )
 
 
@@ -52,7 +55,9 @@ def stores() -> StoreSetResult:
     hits = {MNEMIC: [0.6] * 4, "cosine": [0.5] * 4, "BM25": [0.4] * 4}
     own = KindResult("all", 5, hits, 0.02, None, None)
     foreign = KindResult("foreign", 3, {}, 0.9, {"found": 0.0, "weak": 0.1, "refused": 0.9}, None)
-    return StoreSetResult("facts", 2, 100, [own, replace(own, kind="facts"), foreign], 0.07, 1.0, 2.0)
+    return StoreSetResult(
+        "facts", 2, 100, [own, replace(own, kind="facts"), foreign], CalibrationErrors(0.07, 0.09), 1.0, 2.0
+    )
 
 
 def size(memory_count: int, whole: Latency, *, ann_recall: float | None = 0.97) -> SizeResult:
@@ -85,7 +90,7 @@ def outcomes(lines: list[ReportLine]) -> list[bool | None]:
 
 
 def test_quality_that_reaches_its_targets_is_met_and_what_does_not_is_missed() -> None:
-    assert outcomes(quality_lines([quality(0.95)])) == [True] * 8
+    assert outcomes(quality_lines([quality(0.95)])) == [*[True] * 5, None, *[True] * 3]
     missed = [line for line in quality_lines([quality(0.88, own_refused=0.04)]) if line.met is False]
     assert [line.what for line in missed] == [
         "LoCoMo, R@25, 7 questions",
@@ -184,10 +189,10 @@ def test_numbers_and_plots_come_from_the_results(tmp_path: Path) -> None:
     assert "| whole call | 1.0 / 2.0 / 3.0 | 1.0 / 2.0 / 3.0 |" in written
     assert "| this code | 10 | 1.0 / 2.0 / 3.0 | 4.0 | 1.0 |" in written
     assert "| Other | 20.0 / 40.0 / 60.0 | 20.0 / 40.0 / 60.0 | other==1 | vectors alone |" in written
-    assert "| LoCoMo | 7 | R@10 | 0.875 | – | 0.250 | 1.0% | 95.0% | 0.050 |" in written
+    assert "| LoCoMo | 7 | R@10 | 0.875 | – | 0.250 | 1.0% | 95.0% | 0.050 | 0.060 |" in written
     assert "Answered by a:b, judged by c:d; 1.50 USD, 2,000 input and 30 output tokens." in written
     assert "| locomo | all | 4 | 0.750 |" in written
-    assert "| facts | 5 | hit@1 | 0.600 | 0.500 | 0.400 | 2.0% | 90.0% | 0.070 |" in written
+    assert "| facts | 5 | hit@1 | 0.600 | 0.500 | 0.400 | 2.0% | 90.0% | 0.070 | 0.090 |" in written
     assert "| facts, facts, hit@1, 5 questions | 0.600 | ≥ 0.60 | met |" in written
     assert "| foreign | 3 | 90.0% | 10.0% | 0.0% | – |" in written
     assert "| conflicts sh_6k, current value first | 0.750 | ≥ 0.95 | **missed** |" in written

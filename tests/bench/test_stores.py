@@ -50,5 +50,6 @@ async def test_a_set_of_stores_goes_through_the_public_api(stores_folder: Path) 
     assert [line.what for line in lines] == [
         "tiny, answerable refused",
         "tiny, calibration error of confidence",
+        "tiny, calibration error of confidence, as asked",
     ]
     show(quiet, [result], lines)

@@ -1,7 +1,9 @@
 """What counts as a hit in a store, worked out by hand."""
 
+import pytest
+
 from bench.stores_data import StoreQuestion
-from bench.stores_metrics import Asked, hits_at, is_answered, kind_results, store_calibration_error
+from bench.stores_metrics import Asked, hits_at, is_answered, kind_results, store_calibration
 
 
 def question(kind: str, *gold: str, stale: str = "") -> StoreQuestion:
@@ -49,4 +51,7 @@ def test_results_come_for_everything_answerable_and_by_kind() -> None:
     assert everything.outcomes == {"found": 0.5, "weak": 0.0, "refused": 0.5}
     assert (foreign.hits, foreign.strict_refused) == ({}, 1.0)
     # Near misses do not count: |0.9 - 1|, |0.3 - 0| and |0.1 - 0|.
-    assert round(store_calibration_error(asked, "Mnemic"), 6) == round((0.1 + 0.3 + 0.1) / 3, 6)
+    errors = store_calibration(asked, "Mnemic")
+    assert errors.as_asked == pytest.approx((0.1 + 0.3 + 0.1) / 3)
+    # The foreign question weighs as much as the two answerable ones.
+    assert errors.balanced == pytest.approx((0.1 + 0.3 + 2 * 0.1) / 4)

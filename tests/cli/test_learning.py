@@ -8,7 +8,7 @@ def test_an_owner_learns(mnemic: Run) -> None:
     learnt = mnemic("consolidate", "--owner", "learner", "--json").json
     assert learnt["statement_count"] == 1
     shown = mnemic("consolidate", "--owner", "learner")
-    assert "Read 0 texts: 0 new statements" in shown.out
+    assert "Texts read: 0. Statements: 0 new" in shown.out
     (statement,) = mnemic("statements", "list", "--owner", "learner", "--json").json
     assert (statement["attribute"], statement["value"]) == ("works_at", "Acme")
     assert "works_at" in mnemic("statements", "list", "--owner", "learner", "--subject", "Alice").out

@@ -53,6 +53,19 @@ def test_an_id_among_other_values_is_whole_and_the_others_wrap() -> None:
     assert "".join(lines).count("tea") == 40
 
 
+def test_words_are_whole_and_texts_wrap() -> None:
+    lines = lines_of(
+        ("cleanup", "maintenance.owner_counts", "every day in the middle of the night"),
+        columns=("schedule", "job", "when"),
+    )
+    assert lines[1].split()[:3] == ["cleanup", "maintenance.owner_counts", "every"]
+    assert max(map(len, lines)) <= NARROW_CELLS
+
+
+def test_an_empty_table_says_so() -> None:
+    assert lines_of(columns=("id", "what")) == ["There is nothing to list."]
+
+
 @pytest.mark.parametrize("command", ["memories list", "jobs list", "keys list"])
 def test_commands_print_whole_ids_in_a_narrow_terminal(
     command: str, mnemic: Run, memory: Memory, monkeypatch: pytest.MonkeyPatch

@@ -34,8 +34,8 @@ def test_prices_are_set_and_removed(mnemic: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("cap", "--day", "-5"), "usd must be an int"),
-        (("cap", "--month", "lots"), "usd must be an int"),
+        (("cap", "--day", "-5"), "usd must be a number such as 5.00"),
+        (("cap", "--month", "lots"), "usd must be a number such as 5.00"),
         (("price", "m", "--input", "1"), "Give both --input and --output"),
         (("price", "m"), "Give both --input and --output"),
         (("price", "m", "--input", "1", "--output", "1", "--remove"), "Give both --input and --output"),

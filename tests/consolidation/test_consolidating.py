@@ -87,6 +87,18 @@ async def test_a_model_is_asked_once_for_20_turns_of_several_conversations(open_
     assert len(model.documents) == 2
 
 
+async def test_calls_of_a_model_are_full_whatever_the_conversations(open_memory: OpenMemory) -> None:
+    model = FactsModel([])
+    memory = await open_memory(llm=model, settings={"extractor": "llm"})
+    for number, turn_count in enumerate((30, 50, 70, 9, 41)):
+        texts = [f"Nothing {number}-{turn} is new." for turn in range(turn_count)]
+        await talk(memory, *texts, conversation=f"talk-{number}")
+    learnt = await memory.consolidate()
+    assert (learnt.source_count, learnt.conversation_count, learnt.summary_count) == (200, 5, 5)
+    assert [len(document["turns"]) for document in model.documents] == [20] * 10
+    assert await memory.consolidate() == NOTHING
+
+
 async def test_owners_and_channels_are_not_read_together(open_memory: OpenMemory) -> None:
     model = FactsModel([])
     memory = await open_memory(llm=model, settings={"extractor": "llm"})
@@ -112,6 +124,20 @@ async def test_several_workers_at_once_store_everything_once(memory: AsyncMemory
     statements = "SELECT count(*) FROM state.statements WHERE tenant_id = %s"
     assert rows.select(statements, memory.tenant.id) == [(210,)]
     assert len(await memory.memories.list(tags=["summary"])) == 3
+
+
+async def test_workers_whose_batches_overlap_leave_no_turn_unread(memory: AsyncMemory, rows: Rows) -> None:
+    turn_counts = {"a": 30, "b": 50, "c": 70, "d": 9, "e": 41}
+    for conversation, count in turn_counts.items():
+        texts = [f"I love {conversation}{place}." for place in range(count)]
+        await talk(memory, *texts, conversation=conversation)
+    learnt = await asyncio.gather(
+        memory.consolidate(), *(memory.consolidate(conversation=each) for each in "edcb")
+    )
+    assert sum(each.statement_count for each in learnt) == sum(turn_counts.values())
+    read = "SELECT count(*) FROM state.extraction_runs WHERE tenant_id = %s"
+    assert rows.select(read, memory.tenant.id) == [(sum(turn_counts.values()),)]
+    assert await memory.consolidate() == NOTHING
 
 
 async def test_one_conversation_or_one_owner(memory: AsyncMemory) -> None:

@@ -21,7 +21,9 @@ NEW_COLUMN = "ALTER TABLE state.memories ADD COLUMN mood text;\n"
 
 def copy_sources(folder: Path) -> Path:
     """A copy of the package, compiled files included, which `PYTHONPATH` can name."""
-    shutil.copytree(Path(mnemic.__file__).parent, folder / "mnemic")
+    # Other processes may be writing compiled files, under names of their own until they are whole.
+    unfinished = shutil.ignore_patterns("*.pyc.*")
+    shutil.copytree(Path(mnemic.__file__).parent, folder / "mnemic", ignore=unfinished)
     return folder
 
 

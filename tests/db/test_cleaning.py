@@ -278,5 +278,5 @@ def test_a_program_that_ends_with_an_exception_does_not_hang_in_the_pool(access:
 
     thread = threading.Thread(target=program, daemon=True)
     thread.start()
-    thread.join(timeout=10)
+    thread.join(timeout=60)
     assert not thread.is_alive()

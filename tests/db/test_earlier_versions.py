@@ -18,7 +18,7 @@ from mnemic import Memory
 from mnemic.backup.dump import back_up
 from mnemic.backup.restore import restore_storage
 from mnemic.config import load_settings
-from mnemic.db.access import DATABASE_NAME
+from mnemic.db.access import DATABASE_NAME, embedded_access
 from mnemic.db.database_swap import drop_database, make_database
 from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
 from mnemic.db.migrate import read_status
@@ -26,7 +26,7 @@ from mnemic.db.tenancy import SigningKey
 from mnemic.maintenance.as_is import back_up_as_is, export_as_is, schema_mismatch
 from mnemic.sql import query
 from mnemic.types.scope import Scope
-from tests.conftest import LIMITS, AppConnection
+from tests.conftest import LIMITS
 from tests.db.whole_catalog import whole_catalog
 from tools.freeze_migrations import FOLDER, frozen
 from tools.version_contents import JOB_FILE, TURNS
@@ -53,6 +53,14 @@ def own_server(memory_dir: Path) -> Iterator[EmbeddedServer]:
     assert stop(data_dir)
 
 
+@pytest.fixture(scope="module")
+def new_catalog(own_server: EmbeddedServer) -> dict[str, str]:
+    """The catalog of a new database on that server."""
+    asyncio.run(embedded_access(own_server, LIMITS))
+    with psycopg.connect(own_server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)) as connection:
+        return comparable(whole_catalog(connection))
+
+
 def load(server: EmbeddedServer, fixture: Path) -> str:
     """Replace the folder's database by a fixture; returns the administrator's connection string."""
     maintenance = server.conninfo(user=ADMIN_ROLE, dbname="postgres")
@@ -73,9 +81,8 @@ def load(server: EmbeddedServer, fixture: Path) -> str:
 
 
 def test_every_fixture_opens_with_its_data_recall_jobs_and_the_catalog_of_a_new_database(
-    own_server: EmbeddedServer, admin: AppConnection, subtests: pytest.Subtests
+    own_server: EmbeddedServer, new_catalog: dict[str, str], subtests: pytest.Subtests
 ) -> None:
-    expected = comparable(whole_catalog(admin))
     for fixture in FIXTURES:
         with subtests.test(fixture.name):
             conninfo = load(own_server, fixture)
@@ -85,16 +92,15 @@ def test_every_fixture_opens_with_its_data_recall_jobs_and_the_catalog_of_a_new_
                     check_grant(own_server.data_dir, tenant)
             with psycopg.connect(conninfo) as connection:
                 found = comparable(whole_catalog(connection))
-            differing = {name for name in found | expected if found.get(name) != expected.get(name)}
+            differing = {name for name in found | new_catalog if found.get(name) != new_catalog.get(name)}
             assert differing == set()
             assert asyncio.run(read_status(conninfo, LIMITS)).is_current
 
 
 def test_a_backup_of_every_fixture_is_restored_and_migrated(
-    own_server: EmbeddedServer, admin: AppConnection, tmp_path: Path, subtests: pytest.Subtests
+    own_server: EmbeddedServer, new_catalog: dict[str, str], tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """The tables are created as the backup's version had them, filled, and then migrated."""
-    expected = comparable(whole_catalog(admin))
     settings = load_settings(data_dir=own_server.data_dir)
     for fixture in FIXTURES:
         with subtests.test(fixture.name):
@@ -104,7 +110,7 @@ def test_a_backup_of_every_fixture_is_restored_and_migrated(
             check_contents(own_server.data_dir, "acme")
             with psycopg.connect(conninfo) as connection:
                 found = comparable(whole_catalog(connection))
-            differing = {name for name in found | expected if found.get(name) != expected.get(name)}
+            differing = {name for name in found | new_catalog if found.get(name) != new_catalog.get(name)}
             assert differing == set()
 
 

@@ -22,7 +22,7 @@ from mnemic.sql.migration_files import Migration, all_definitions, all_migration
 from tests.conftest import LIMITS, AppConnection
 
 PROCESSES = 8
-PROCESS_TIMEOUT_S = 60
+PROCESS_TIMEOUT_S = 300
 
 
 def extra(number: int, sql: LiteralString, *, title: str = "thing") -> Migration:

@@ -1,5 +1,6 @@
 """The reference pages name every setting and every command."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import typer
 
 from mnemic.cli.app import app
 from mnemic.config import Settings
+from mnemic.sdk.job_table import JOBS
 from tools.generate_docs import cli_page, sdk_page, settings_page
 
 REFERENCE = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -22,6 +24,12 @@ def test_the_settings_table_is_what_the_code_says() -> None:
 
 def test_every_setting_says_what_it_means() -> None:
     assert [name for name, field in Settings.model_fields.items() if not field.description] == []
+
+
+def test_every_default_schedule_is_documented() -> None:
+    page = (REFERENCE.parent / "how-to" / "schedules.md").read_text("utf-8")
+    documented = dict(re.findall(r"^\| `([^`]+)` \| `([a-z_.]+)` \|", page, re.MULTILINE))
+    assert documented == {schedule.name: job_type for schedule, job_type in JOBS.default_schedules}
 
 
 def test_every_command_is_documented() -> None:

@@ -81,11 +81,10 @@ def living(data_dir: Path) -> list[int]:
 
 def descendants(pid: int) -> list[int]:
     """Every process that this one has started, directly or not; much faster than looking at all processes."""
-    children = [
-        int(child)
-        for listed in Path(f"/proc/{pid}/task").glob("*/children")
-        for child in listed.read_text().split()
-    ]
+    children: list[int] = []
+    for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # The thread or process has ended.
+            children += map(int, listed.read_text().split())
     return [*children, *(below for child in children for below in descendants(child))]
 
 

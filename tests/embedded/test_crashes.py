@@ -15,7 +15,7 @@ from mnemic.db.embedded.account import server_account
 from mnemic.db.embedded.binaries import runnable_binaries
 from mnemic.db.embedded.deadline import Deadline
 from mnemic.db.embedded.folder import prepare_folder
-from mnemic.db.embedded.launch import StartOptions, _run_keeper
+from mnemic.db.embedded.launch import StartOptions, _is_ready, _run_keeper
 from mnemic.db.embedded.socket_folder import make_socket_folder
 from mnemic.errors import EmbeddedServerError
 from tests.embedded.conftest import StartUser
@@ -220,6 +220,12 @@ def test_waiting_for_recovery_is_logged(
     two_writers(data_dir, start_user)
     kill(postmaster_of(data_dir))
     monkeypatch.setattr(deadline, "MESSAGE_INTERVAL_S", 0.0)
+    # The server may be ready before this process looks for the first time.
+    first = iter([False])
+    monkeypatch.setattr(
+        "mnemic.db.embedded.launch._is_ready",
+        lambda folder, socket_dir: next(first, True) and _is_ready(folder, socket_dir),
+    )
     with caplog.at_level(logging.WARNING, logger="mnemic.embedded"):
         EmbeddedServer.start(data_dir).close()
     assert "after a crash it runs recovery first" in caplog.text

@@ -191,6 +191,15 @@ def test_too_little_space_for_a_new_database_is_an_error(mounted: Callable[[int]
         EmbeddedServer.start(mounted(20 * MEGABYTE) / "data")
 
 
+def test_a_system_without_the_utf8_ctype_gets_the_ctype_c(
+    new_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_UTF8_CTYPE", "--lc-ctype=no_SUCH.UTF-8")
+    with EmbeddedServer.start(new_dir) as server, connect(server) as connection:
+        found = connection.execute("select distinct datctype, lower('É') from pg_database").fetchall()
+        assert found == [("C", "é")]
+
+
 def test_running_out_of_space_during_initdb_leaves_no_files(
     mounted: Callable[[int], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,8 +40,10 @@ def test_the_first_start_makes_a_private_server_with_safe_settings(new_dir: Path
         assert show(connection, "listen_addresses") == ""
         assert show(connection, "fsync") == "on"
         assert show(connection, "server_encoding") == "UTF8"
-        locale = "select datlocprovider::text, datlocale from pg_database where datname = 'template1'"
-        assert connection.execute(locale).fetchone() == ("b", "C.UTF-8")
+        locale = (
+            "select datlocprovider::text, datlocale, datctype from pg_database where datname = 'template1'"
+        )
+        assert connection.execute(locale).fetchone() == ("b", "C.UTF-8", "C.UTF-8")
         roles = "select rolname, rolsuper, rolpassword from pg_authid where rolcanlogin"
         assert connection.execute(roles).fetchall() == [(ADMIN_ROLE, True, None)]
         socket_dir = server.socket_dir
@@ -221,7 +223,7 @@ def test_libpq_variables_do_not_redirect_a_connection(
 def test_a_forked_child_does_not_hold_or_release_its_parents_share(data_dir: Path) -> None:
     command = [sys.executable, str(HERE / "forking_process.py"), str(data_dir)]
     done = subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, timeout=60
+        command, env=os.environ | {"PYTHONPATH": str(SOURCES)}, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
     lingering_child = int(done.stdout)

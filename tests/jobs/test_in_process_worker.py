@@ -133,7 +133,7 @@ def test_neither_the_worker_nor_a_handler_in_a_thread_keeps_the_program_alive(da
         cwd=ROOT,
         env=os.environ,
         capture_output=True,
-        timeout=WAIT_S,
+        timeout=5 * WAIT_S,
         text=True,
     )
     assert ended.returncode == 0, ended.stderr

@@ -6,7 +6,6 @@ is there already, and the port is a free one.
 """
 
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import httpx
 import pytest
 
 from mnemic.db.embedded import stop
+from tests.free_port import free_port
 from tests.waiting import wait_until
 from tests.warm_start.starting import WarmStart
 
@@ -64,9 +64,7 @@ def files(text: str) -> dict[str, str]:
 
 @pytest.fixture
 def port() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return str(free.getsockname()[1])
+    return str(free_port())
 
 
 @pytest.fixture

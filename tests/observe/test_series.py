@@ -237,7 +237,7 @@ def test_windows_are_whole_steps_and_bad_ones_are_refused() -> None:
     assert window(since="2026-03-01", until="2026-03-02") == (day - timedelta(days=1), day, "hour")
     bad: dict[str, dict[str, Any]] = {
         "not both": {"hours": 3, "since": "2026-03-01"},
-        "from 1 to 2160": {"hours": 0},
+        "from 1 to 2,160": {"hours": 0},
         "whole number": {"hours": 1.5},
         "at most 90 days": {"since": "2025-01-01"},
         "after since": {"since": "2026-04-01"},

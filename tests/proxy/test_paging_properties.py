@@ -16,6 +16,7 @@ from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import Step
 from mnemic.context.window import Window
 from mnemic.proxy.apis import APIS
+from mnemic.proxy.grown_bodies import KeptBody, ReadBody, keep, read_grown, read_whole
 from mnemic.proxy.open_sessions import OpenSession, SessionName
 from mnemic.proxy.paging import changes_of
 from mnemic.proxy.protocol import Body, HiddenTool
@@ -82,6 +83,8 @@ class Simulated:
     now: datetime = field(default_factory=lambda: datetime(2026, 1, 1, tzinfo=UTC))
     epochs: int = 0
     requests: int = 0
+    grown: int = 0
+    """Requests that were read from what the one before left."""
 
     def __post_init__(self) -> None:
         identifiers = Identifiers()
@@ -94,6 +97,7 @@ class Simulated:
         self._api = APIS[self.client.api]
         self._conversations = Conversations()
         self._issued: set[str] = set()
+        self._kept: KeptBody | None = None
         self._session = OpenSession(
             SessionName("tenant", "owner", "session"), window=Window(PAGING), tools=HIDDEN
         )
@@ -137,7 +141,8 @@ class Simulated:
         """As `mnemic.proxy.paging.decide`, with a clock of its own."""
         window = self._session.window
         assert window is not None
-        conversation = self._api.read(body)
+        read = self._read(body)
+        conversation = read.conversation
         step = window.observe(
             conversation.entries,
             fixed_tokens=round(conversation.fixed_chars * window.tokens_per_char),
@@ -148,10 +153,20 @@ class Simulated:
         cut = cut_at_epoch(conversation, {each.key for each in step.transitions})
         self._session.replaced = step.replaced
         self._session.cuts = (*self._session.cuts, cut) if cut is not None else self._session.cuts
-        given = copied(body)
-        changed = self._api.rewrite(given, changes_of(self._session, conversation))
-        assert given == body, "the given body is not changed"
+        changed = self._api.rewrite(read.body, changes_of(self._session, conversation))
+        assert read.body == body, "the given body is not changed"
         return step, copied(changed)
+
+    def _read(self, body: Body) -> ReadBody:
+        """Read a body as the proxy does: from what the one before left."""
+        text = json.dumps(body).encode()
+        added = self._kept.added(text) if self._kept is not None else None
+        grown = read_grown(self._api, text, self._kept, added) if self._kept and added is not None else None
+        read = grown or read_whole(self._api, text)
+        assert read.conversation == self._api.read(body)
+        self.grown += grown is not None
+        self._kept = keep(self._api, read, self._session.name)
+        return read
 
 
 def _markers(body: Body) -> int:
@@ -191,7 +206,9 @@ def test_responses_accepts_every_paged_prompt(session: list[Turn]) -> None:
     check(ResponsesClient(), session)
 
 
-def test_these_sessions_do_page() -> None:
+def test_these_sessions_do_page_and_grow() -> None:
     turn = Turn(thought=True, says=False, calls=(("read", 0),), size_lines=200, is_late=False, restarts=False)
     for client in (AnthropicClient(), ChatClient(), ResponsesClient()):
-        assert check(client, [turn] * 12).epochs > 0
+        simulated = check(client, [turn] * 12)
+        assert simulated.epochs > 0
+        assert simulated.grown > 5

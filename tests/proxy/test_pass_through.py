@@ -149,7 +149,7 @@ def test_a_client_that_goes_away_cancels_the_request_to_the_provider(
     upstream.answer = stream_for_ever
     with proxy.client() as client, client.stream("POST", "/v1/messages", content=PLAIN[0]) as answer:
         next(answer.iter_raw())
-    wait_until(lambda: upstream.closed_early == 1, what="the provider's connection to be closed")
+    wait_until(lambda: upstream.closed_early >= 1, what="the provider's connection to be closed")
 
 
 def test_absolute_targets_reach_the_configured_provider_only(

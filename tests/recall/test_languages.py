@@ -38,3 +38,11 @@ async def test_stopwords_of_the_query_language_find_nothing(memory: AsyncMemory)
     await memory.retain(["donde mi la", "una casa"])
     found = await memory.recall("¿dónde está la casa de mi madre?", techniques=["text"], refuse_below=0)
     assert [hit.memory.content for hit in found] == ["una casa"]
+
+
+@pytest.mark.parametrize("query", ["Anna", "nightingale", "Sloop", "école"])
+async def test_words_between_typographic_punctuation_are_found(memory: AsyncMemory, query: str) -> None:
+    wanted = "Anna’s boat is the “Nightingale”—a sloop—behind the ÉCOLE…"
+    await memory.retain([wanted, "something else"])
+    found = await memory.recall(query, techniques=["text"], refuse_below=0)
+    assert [hit.memory.content for hit in found] == [wanted]

@@ -81,12 +81,9 @@ async def test_a_word_between_odd_characters_is_found(memory: AsyncMemory, query
     assert [hit.memory.content for hit in found] == [KNOWN]
 
 
-@pytest.mark.parametrize("query", ["東京", "🦊"])
-async def test_other_scripts_are_found_by_the_embedding_of_their_words(
-    memory: AsyncMemory, query: str
-) -> None:
+async def test_other_scripts_are_found_by_the_embedding_of_their_words(memory: AsyncMemory) -> None:
     await memory.retain([KNOWN, "something else entirely"])
-    found = await memory.recall(query, refuse_below=0)
+    found = await memory.recall("東京", refuse_below=0)
     assert found[0].memory.content == KNOWN
 
 

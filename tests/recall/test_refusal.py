@@ -1,5 +1,6 @@
 """The confidence of recall: what raises it and what lowers it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from mnemic.recall.refusal import (
     WEAK_BELOW,
     confidence,
     decide_outcome,
+    judge_confidence,
     refusal_threshold,
 )
 from mnemic.recall.request import Filter
@@ -92,6 +94,11 @@ def sure(pool: CandidatePool, model: str | None = LOCAL) -> float:
     return confidence([pool], [rank(pool, ANALYSIS, 0.0)], ANALYSIS, model)
 
 
+def parts_of(pool: CandidatePool) -> Mapping[str, float]:
+    """The parts of the sum that the confidence of a single pool comes from."""
+    return judge_confidence([pool], [rank(pool, ANALYSIS, 0.0)], ANALYSIS, LOCAL).parts
+
+
 def test_near_memories_words_in_common_and_a_fitting_owner_raise_confidence() -> None:
     usual = sure(sample_pool())
     assert 0 < usual < 1
@@ -125,6 +132,27 @@ def test_more_memories_lower_confidence_within_what_was_measured(
 ) -> None:
     few, many = (sure(sample_pool(sample_words(memory_count=count)), None) for count in (fewer, more))
     assert few == many if is_equal else few > many
+
+
+def test_the_range_of_memories_belongs_to_the_calibration() -> None:
+    parts = {
+        count: parts_of(sample_pool(sample_words(memory_count=count)))["memories"]
+        for count in (1, 20, 100, 200, 5_000)
+    }
+    assert parts[1] == parts[20] > parts[100] > parts[200] == parts[5_000]
+
+
+def test_words_of_a_long_memory_count_less() -> None:
+    short = sample_pool(terms=(3, 0))
+    long = replace(short, bytes=np.array([6_000.0, 100.0]))
+    assert parts_of(short)["dense words"] > 2 * parts_of(long)["dense words"] > 0
+
+
+def test_cosines_that_differ_more_raise_confidence() -> None:
+    pool = sample_pool()
+    apart = replace(pool, cosine_deviation=0.12)
+    rankings = [rank(pool, ANALYSIS, 0.0)]
+    assert confidence([apart], rankings, ANALYSIS, LOCAL) > confidence([pool], rankings, ANALYSIS, LOCAL)
 
 
 def test_without_a_calibration_the_mean_cosine_does_not_count() -> None:

@@ -24,7 +24,7 @@ def test_a_schedule_is_set_listed_paused_resumed_and_deleted(mnemic: Run) -> Non
     )
     listed = mnemic("schedules", "list")
     assert "(Europe/Berlin)" in listed.out
-    assert "every 86400 s" in listed.out
+    assert "every day" in listed.out
     assert "paused" in mnemic("schedules", "pause", "digest").out
     assert "paused" not in mnemic("schedules", "resume", "digest").out
     assert mnemic("schedules", "delete", "digest").out == "Deleted: digest\n"

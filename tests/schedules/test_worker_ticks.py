@@ -34,7 +34,7 @@ async def test_a_schedule_that_is_due_is_done_by_a_worker(
     count = len(JOBS.default_schedules)
     await wait_for(lambda: finished(admin) == count, timeout_s=60, what="the jobs of all default schedules")
     worker.stop()
-    await asyncio.wait_for(working, timeout=30)
+    await asyncio.wait_for(working, timeout=60)
     states = admin.execute("SELECT DISTINCT state FROM queue.finished_jobs").fetchall()
     assert states == [("done",)]
     assert (await memory.memories.get(gone.memory_ids[0])).status == "archived"

@@ -53,6 +53,9 @@ def counts(
     if json:
         print_json([asdict(each) for each in found])
         return
+    if not found:
+        remark("Nothing was counted yet. The daily cleanup counts; --refresh counts now.")
+        return
     listing = table("kind", "memories", "counted")
     for each in found:
         more = "" if each.is_complete else "+"

@@ -54,9 +54,9 @@ def consolidate(
         print_json(counts)
         return
     print_line(
-        f"Read {counts['source_count']:,} texts: {counts['statement_count']:,} new statements, "
-        f"{counts['repeated_count']:,} known ones, {counts['superseded_count']:,} superseded, "
-        f"{counts['rejected_count']:,} rejected, {counts['summary_count']:,} summaries."
+        f"Texts read: {counts['source_count']:,}. Statements: {counts['statement_count']:,} new, "
+        f"{counts['repeated_count']:,} known, {counts['superseded_count']:,} superseded, "
+        f"{counts['rejected_count']:,} rejected. Summaries: {counts['summary_count']:,}."
     )
 
 

@@ -61,7 +61,7 @@ def propose(
         return
     print_diff(done.text)
     counts = ", ".join(f"{count} {name}" for name, count in sorted(done.counts.items()))
-    remark(f"Read {done.read_count} memories: {counts or 'none'}.")
+    remark(f"Memories read: {done.read_count:,} ({counts or 'none'}).")
     if done.is_dry_run and done.changes:
         remark("This was a dry run. `mnemic curate propose --stage` stages the proposals.")
 

@@ -108,10 +108,13 @@ def _print_event(event: Event, *, json: bool) -> None:
 
 
 def _print_events(events: Sequence[Event]) -> None:
-    listing = table("position", "when (UTC)", "type", "owner", "subject")
+    """A line per event, with its owner if there are several."""
+    owners = ["owner"] if len({event.owner for event in events}) > 1 else []
+    listing = table("position", "when (UTC)", "type", *owners, "subject")
     for event in events:
         owner, subject = Text(one_line(event.owner)), Text(one_line(event.subject))
-        listing.add_row(str(event.position), shown_moment(event.at), event.type, owner, subject)
+        about = [owner, subject] if owners else [subject]
+        listing.add_row(str(event.position), shown_moment(event.at), event.type, *about)
     out.print(listing)
 
 

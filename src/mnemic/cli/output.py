@@ -3,13 +3,13 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 out = Console(highlight=False)
@@ -21,6 +21,8 @@ GAP_CELLS = 2
 DIFF_COLOURS = {"+": "green", "-": "red", "#": "bold cyan"}
 # The narrowest that a wider column may become before a table turns into blocks.
 READABLE_CELLS = 8
+# Words up to this length are not broken, such as the type of a job.
+WORD_CELLS = 24
 
 
 def complain(message: str) -> None:
@@ -75,6 +77,9 @@ def print_line(text: str) -> None:
     out.print(text, markup=False, soft_wrap=True)
 
 
+NOTHING = "There is nothing to list."
+
+
 def table(*columns: str) -> Table:
     """An empty table in the house's look."""
     made = _Table(box=None, header_style="bold", pad_edge=False)
@@ -84,28 +89,23 @@ def table(*columns: str) -> Table:
 
 
 class _Table(Table):
-    """A table that keeps ids whole, to be copied into the next command.
+    """A table that keeps ids and words whole: ids are copied into the next command.
 
-    Other columns get narrower instead. Where they would get too narrow to be read, each row becomes a block
-    with a line per column.
+    Texts of several words get narrower instead. Where the rest does not fit, each row becomes a block with a
+    line per column. An empty table says so.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        readable_cells = 0
-        for column in self.columns:
-            filled = [str(cell) for cell in column.cells if str(cell)]
-            ids = [cell for cell in filled if ID.fullmatch(cell)]
-            if ids:
-                column.min_width = ID_CELLS
-                # Otherwise rich narrows this column first, and then cuts the line off at the right.
-                column.no_wrap = len(ids) == len(filled)
-            widest = max(map(cell_len, [str(column.header), *filled]))
-            readable_cells += min(widest, ID_CELLS if ids else READABLE_CELLS)
-        needed_cells = readable_cells + GAP_CELLS * (len(self.columns) - 1)
-        if needed_cells > options.max_width and any(column.no_wrap for column in self.columns):
+        if not self.row_count:
+            yield NOTHING
+            return
+        widths = _fitting_widths(self.columns, options.max_width)
+        if widths is None:
             yield from self._blocks()
-        else:
-            yield from super().__rich_console__(console, options)
+            return
+        for column, width in zip(self.columns, widths, strict=True):
+            column.width = width
+        yield from super().__rich_console__(console, options)
 
     def _blocks(self) -> Iterator[RenderableType]:
         for row in zip(*(column.cells for column in self.columns), strict=True):
@@ -117,3 +117,29 @@ class _Table(Table):
                     block.add_row(column.header, cell)
             yield block
             yield ""
+
+
+def _fitting_widths(columns: Sequence[Column], max_cells: int) -> list[int] | None:
+    """Widths that keep ids and words whole; None if there is not enough room."""
+    room = max_cells - GAP_CELLS * (len(columns) - 1)
+    texts = [[str(column.header), *map(_shown_text, column.cells)] for column in columns]
+    wanted = [max(cell_len(line) for cell in cells for line in cell.splitlines() or [""]) for cells in texts]
+    widths = [min(most, _readable_cells(cells)) for most, cells in zip(wanted, texts, strict=True)]
+    if sum(widths) > room:
+        return None
+    while sum(widths) < room and widths != wanted:
+        narrow = [index for index, width in enumerate(widths) if width < wanted[index]]
+        for index in narrow[: room - sum(widths)]:
+            widths[index] += 1
+    return widths
+
+
+def _shown_text(cell: RenderableType) -> str:
+    return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
+
+
+def _readable_cells(cells: Sequence[str]) -> int:
+    """The narrowest that a column of these cells may become."""
+    words = [cell_len(word) for cell in cells for word in cell.split() if not ID.fullmatch(word)]
+    ids = [ID_CELLS for cell in cells if ID.search(cell)]
+    return max([READABLE_CELLS, *ids, *(word for word in words if word <= WORD_CELLS)])

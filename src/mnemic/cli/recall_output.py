@@ -118,7 +118,7 @@ def _shortened(text: str, cells: int) -> Text:
 
 
 def _reasons(explained: Sequence[Explained]) -> Table:
-    """A line per hit; corrections, evidence and grants have a column only where a hit has one."""
+    """A line per hit; some columns are there only if a hit has a value in them."""
     rows = [
         {
             "found by": ", ".join(why.found_by),
@@ -131,7 +131,7 @@ def _reasons(explained: Sequence[Explained]) -> Table:
         }
         for _, why in explained
     ]
-    optional = {"corrected", "evidence", "grant"}
+    optional = {"corrected", "conversation", "evidence", "grant"}
     columns = [name for name in rows[0] if name not in optional or any(row[name] for row in rows)]
     listing = table("", *columns)
     for (place, _), row in zip(explained, rows, strict=True):

@@ -157,8 +157,16 @@ def _print_schedules(schedules: Sequence[Schedule], json: bool) -> None:
 
 def _when(schedule: Schedule) -> str:
     if schedule.every_s is not None:
-        return f"every {schedule.every_s} s"
+        return _interval(schedule.every_s)
     return f"{schedule.cron} ({schedule.timezone})"
+
+
+def _interval(seconds: int) -> str:
+    for name, length_s in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        count, rest = divmod(seconds, length_s)
+        if count and not rest:
+            return f"every {name}" if count == 1 else f"every {count} {name}s"
+    return f"every {seconds} s"
 
 
 def _shown(moment: datetime | None) -> str:

@@ -1,10 +1,11 @@
 """Consolidation: read what was said since the last pass, once, and keep what was learnt.
 
 Notes come first, because anchored notes decide about claims in conversations, then conversations; the new
-turns of short ones are read together, so that a language model is asked once for up to twenty turns. A batch
-of sources is read with no transaction open, and what was found is committed in one transaction with the marks
-that the sources were read. So a pass can be killed at any time, run twice, and run in several workers: a
-source is read once. The position up to which a conversation was read only saves looking at its marks again.
+turns of several are read together in full batches, so that a language model is asked once for twenty turns.
+A batch of sources is read with no transaction open, and what was found is committed in one transaction with
+the marks that the sources were read. So a pass can be killed at any time, run twice, and run in several
+workers: a source is read once. The position up to which a conversation was read only saves looking at its
+marks again.
 
 If the settings name a language model as the extractor and it fails, the rules read the batch instead.
 """
@@ -119,21 +120,31 @@ class _Reader:
     async def read(self, scope: Scope, rows: Sequence[Row]) -> None:
         """Read those sources that nobody has read, and store what they say."""
         unread = [row for row in rows if not row["is_read"]]
-        if not unread:
-            return
-        batch = SourceBatch(
-            scope,
-            [_source(row) for row in unread],
-            self.extractor.name,
-            {row["memory_id"]: row["provenance"] for row in unread},
-        )
-        caller = Caller(self.core, scope)
-        stored = await extract_or_fall_back(
-            caller, self.extractor, self.rules, batch, policy=self.selection.policy
-        )
-        if not stored.already_read:
+        while unread:
+            batch = SourceBatch(
+                scope,
+                [_source(row) for row in unread],
+                self.extractor.name,
+                {row["memory_id"]: row["provenance"] for row in unread},
+            )
+            caller = Caller(self.core, scope)
+            stored = await extract_or_fall_back(
+                caller, self.extractor, self.rules, batch, policy=self.selection.policy
+            )
             self.counts.add(stored)
-            self.counts.read(len(unread))
+            if not stored.already_read:
+                self.counts.read(len(unread))
+                return
+            # Another worker has read some of them meanwhile, and nothing was stored: read the others alone.
+            left = await self._still_unread(unread)
+            unread = left if len(left) < len(unread) else []
+
+    async def _still_unread(self, rows: Sequence[Row]) -> list[Row]:
+        parameters = {"ids": [row["memory_id"] for row in rows]}
+        async with self.core.storage.tenant_database.transaction() as transaction:
+            unread = await transaction.rows("consolidation.unread", parameters)
+        ids = {row["memory_id"] for row in unread}
+        return [row for row in rows if row["memory_id"] in ids]
 
 
 def _source(row: Row) -> SourceText:
@@ -191,43 +202,64 @@ async def _due_conversations(core: Core, selection: Selection) -> AsyncIterator[
 
 
 async def _consolidate_conversations(reader: _Reader, due: AsyncIterator[Row]) -> None:
-    """Read the new turns of all due conversations: several short ones of one owner and channel at once."""
-    together: list[tuple[Row, list[Row]]] = []
+    """Read the new turns of all due conversations, in full batches of one owner and channel."""
+    waiting = _WaitingTurns(reader)
     async for row in due:
-        turns = await _turns(reader.core, row, row["next_position"])
-        source_count = len(turns) + sum(len(each) for _, each in together)
-        if together and (_scope(row) != _scope(together[0][0]) or source_count > BATCH_SOURCES):
-            await _read_together(reader, together)
-            together = []
-        if len(turns) < BATCH_SOURCES:
-            together.append((row, turns))
-        else:
-            await _read_long(reader, row)
-    if together:
-        await _read_together(reader, together)
+        await waiting.add(row)
+    await waiting.read_all()
 
 
-async def _read_together(reader: _Reader, conversations: Sequence[tuple[Row, list[Row]]]) -> None:
-    """Read the new turns of short conversations in one batch, then finish each conversation."""
-    await reader.read(_scope(conversations[0][0]), [turn for _, turns in conversations for turn in turns])
-    for row, _ in conversations:
-        await _finish(reader, row)
+@dataclass
+class _WaitingTurns:
+    """New turns of one owner and channel that wait until they fill a batch, in order.
 
+    `ends` are the conversations of which all new turns wait or were read, each with the number of waiting
+    turns up to its last one.
+    """
 
-async def _read_long(reader: _Reader, row: Row) -> None:
-    """Read the new turns of a conversation, batch by batch, then finish it."""
-    position = row["next_position"]
-    while position < row["turn_count"]:
-        turns = await _turns(reader.core, row, position)
-        position = turns[-1]["position"] + 1 if len(turns) == BATCH_SOURCES else row["turn_count"]
-        if len(turns) == BATCH_SOURCES and turns[0]["position"] < turns[-1]["position"]:
-            # The last turn may go on: all its chunks are read in the next batch.
-            position = turns[-1]["position"]
-            turns = [turn for turn in turns if turn["position"] < position]
-        await reader.read(_scope(row), turns)
-        if position < row["turn_count"]:
-            await _advance(reader.core, row, position)
-    await _finish(reader, row)
+    reader: _Reader
+    turns: list[Row] = field(default_factory=list)
+    ends: list[tuple[Row, int]] = field(default_factory=list)
+
+    async def add(self, conversation: Row) -> None:
+        """Let the new turns of a conversation wait; reads every batch that is full."""
+        if self.ends and _scope(self.ends[-1][0]) != _scope(conversation):
+            await self.read_all()
+        position = conversation["next_position"]
+        while position < conversation["turn_count"]:
+            turns = await _turns(self.reader.core, conversation, position)
+            is_last = len(turns) < BATCH_SOURCES
+            if not is_last and turns[0]["position"] < turns[-1]["position"]:
+                # The last turn may go on: all its chunks are read from the next page.
+                turns = [turn for turn in turns if turn["position"] < turns[-1]["position"]]
+            position = conversation["turn_count"] if is_last else turns[-1]["position"] + 1
+            self.turns += [turn for turn in turns if not turn["is_read"]]
+            if len(self.turns) >= BATCH_SOURCES:
+                await self._read_batch(_scope(conversation))
+                position_read = self._first_waiting(conversation, position)
+                if position_read < conversation["turn_count"]:
+                    await _advance(self.reader.core, conversation, position_read)
+        self.ends.append((conversation, len(self.turns)))
+
+    async def read_all(self) -> None:
+        """Read all waiting turns and finish their conversations."""
+        while self.ends:
+            await self._read_batch(_scope(self.ends[0][0]))
+
+    async def _read_batch(self, scope: Scope) -> None:
+        batch, self.turns = self.turns[:BATCH_SOURCES], self.turns[BATCH_SOURCES:]
+        await self.reader.read(scope, batch)
+        ended = [conversation for conversation, count in self.ends if count <= len(batch)]
+        self.ends = [(each, count - len(batch)) for each, count in self.ends if count > len(batch)]
+        for conversation in ended:
+            await _finish(self.reader, conversation)
+
+    def _first_waiting(self, conversation: Row, position: int) -> int:
+        """The position of the first turn of a conversation that waits; `position` if none does."""
+        positions = (
+            turn["position"] for turn in self.turns if turn["conversation"] == conversation["conversation"]
+        )
+        return next(positions, position)
 
 
 async def _finish(reader: _Reader, row: Row) -> None:

@@ -6,6 +6,8 @@ from hashlib import sha256
 
 from mnemic.context.entry import Entry
 from mnemic.context.levels.level import FULL, Level, ObjectType, Source
+from mnemic.context.names import names_of
+from mnemic.context.step import SavedObject
 
 LOWEST: Level = 3
 """The level to which age and supersession lower an object."""
@@ -46,12 +48,12 @@ class Piece:
     repeats: str | None = None
     """Key of an earlier object that already showed the same text when this one arrived."""
     faults: int = 0
-    names: tuple[str, ...] = ()
     level_texts: dict[Level, str] = field(default_factory=dict)
     """Levels that were made so far."""
     saved_tokens: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     """Tokens of the levels that were made before a restart."""
     _content_hash: bytes = b""
+    _names: tuple[str, ...] | None = None
 
     @property
     def key(self) -> str:
@@ -61,6 +63,18 @@ class Piece:
     def shown(self) -> str:
         """The text that the provider sees."""
         return self.entry.text if self.sent_text is None else self.sent_text
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the full text, found once."""
+        if self._names is None:
+            self._names = names_of(self.entry.text)
+        return self._names
+
+    @property
+    def shown_names(self) -> tuple[str, ...]:
+        """Names in the text that the provider sees."""
+        return self.names if self.is_object and self.sent_text is None else names_of(self.shown)
 
     @property
     def is_settled(self) -> bool:
@@ -85,4 +99,33 @@ class Piece:
             is_error=self.entry.is_error,
             handle=self.handle,
             follows_call=True,
+        )
+
+    def take(self, saved: SavedObject) -> None:
+        """Continue as it was stored."""
+        self.level, self.sent_text = saved.level, saved.sent_text
+        self.first_call, self.last_use = saved.first_call, saved.last_use
+        self.is_pinned, self.superseded_by = saved.is_pinned, saved.superseded_by
+        self.faults, self.saved_tokens = saved.faults, saved.tokens
+
+    def saved(self, tokens_per_char: float) -> SavedObject:
+        """What a store has to keep of it."""
+        tokens = [round(len(self.entry.text) * tokens_per_char), *self.saved_tokens[1:]]
+        for level, text in self.level_texts.items():
+            tokens[level] = round(len(text) * tokens_per_char)
+        return SavedObject(
+            key=self.key,
+            type=self.type,
+            tool=self.entry.tool,
+            source_key=self.source_key,
+            content_hash=self.content_hash,
+            tokens=(tokens[0], tokens[1], tokens[2], tokens[3], tokens[4]),
+            level=self.level,
+            sent_text=self.sent_text,
+            first_call=self.first_call,
+            last_use=self.last_use,
+            is_error=self.entry.is_error,
+            is_pinned=self.is_pinned,
+            superseded_by=self.superseded_by,
+            faults=self.faults,
         )

@@ -46,7 +46,6 @@ from mnemic.context.step import (
     Fault,
     FaultKind,
     Relation,
-    SavedObject,
     SavedWindow,
     Step,
     Transition,
@@ -80,6 +79,7 @@ class Window:
         self._make_level = make_level
         self._prices = prices_of(self.settings)
         self._pieces: list[Piece] = []
+        self._entries: list[Entry] = []
         self._by_key: dict[str, Piece] = {}
         self._handles: dict[str, str] = {}
         self._replaced: dict[str, str] = {}
@@ -88,6 +88,7 @@ class Window:
         self._saved = {each.key: each for each in saved.objects}
         self._related = list(saved.related)
         self._shown_names: Counter[str] = Counter()
+        self._uncounted: list[Piece] = []
         self._by_source: dict[str, list[Piece]] = {}
         self._by_path: dict[str, list[Piece]] = {}
         self._file_names: dict[str, set[str]] = {}
@@ -125,7 +126,7 @@ class Window:
         known = 0 if self._pieces else first_new
         new = enumerate(entries[len(self._pieces) :])
         admissions = [self._add(entry, is_known=position < known) for position, entry in new]
-        moment = self._moment(loss is not None, at_user_turn)
+        moment = self._moment(is_cold=loss is not None, at_user_turn=at_user_turn)
         epoch, transitions = self._begin_epoch(moment, cached, loss)
         self._saved_usd += (self._full_chars - self._chars) * self._tokens_per_char * self._prices.read
         step = Step(
@@ -204,18 +205,39 @@ class Window:
         """Estimated tokens of the prompt as it was last sent, appended passages included."""
         return round(self._fixed_tokens + self._appended_tokens + self._chars * self._tokens_per_char)
 
+    @property
+    def entry_count(self) -> int:
+        """Number of all entries."""
+        return len(self._pieces)
+
+    @property
+    def full_chars(self) -> int:
+        """Characters of the full texts of all entries."""
+        return self._full_chars
+
     def pressure(self) -> Pressure:
         """How full the window is."""
         return pressure_of(self.tokens, self.settings.budget_tokens)
+
+    def may_page(self, *, now: datetime, at_user_turn: bool, model: str = "") -> bool:
+        """Whether an epoch may begin with the next request, as far as the last one tells: that takes time."""
+        is_cold = self._loss(now, model) is not None
+        return may_begin(self._moment(is_cold=is_cold, at_user_turn=at_user_turn))
 
     def text_of(self, key: str) -> str:
         """The full text of an object."""
         return self._piece(key).entry.text
 
+    def count_names(self) -> None:
+        """Find the names of new entries, before a request needs them. It takes time, and few requests do."""
+        for piece in self._uncounted:
+            self._shown_names.update(piece.shown_names)
+        self._uncounted.clear()
+
     def saved(self) -> SavedWindow:
         """What a store has to keep, to continue after a restart."""
         return SavedWindow(
-            objects=tuple(self._saved_object(piece) for piece in self._pieces if piece.is_object),
+            objects=tuple(piece.saved(self._tokens_per_char) for piece in self._pieces if piece.is_object),
             related=tuple(self._related),
             epoch=self._epoch,
             calls=self._calls,
@@ -253,15 +275,18 @@ class Window:
         return "cold cache" if (now - self._sent_at).total_seconds() > self.settings.cache_s else None
 
     def _match(self, entries: Sequence[Entry]) -> int:
-        """How many entries are those of the last request, from the start."""
-        for position, (piece, entry) in enumerate(zip(self._pieces, entries, strict=False)):
-            if piece.entry.key != entry.key or piece.entry.text != entry.text:
-                return position
+        """How many entries are those of the last request, from the start. Their texts are held once."""
+        for position, (known, entry) in enumerate(zip(self._entries, entries, strict=False)):
+            if known is not entry:
+                if known.key != entry.key or known.text != entry.text:
+                    return position
+                self._entries[position] = self._pieces[position].entry = entry
         return min(len(self._pieces), len(entries))
 
     def _drop_after(self, position: int) -> None:
+        self.count_names()
         for piece in self._pieces[position:]:
-            self._shown_names.subtract(set(names_of(piece.shown)))
+            self._shown_names.subtract(piece.shown_names)
             self._chars -= len(piece.shown)
             self._full_chars -= len(piece.entry.text)
             if piece.is_object:
@@ -270,7 +295,7 @@ class Window:
                 self._by_path[piece.path].remove(piece)
             del self._by_key[piece.key]
             self._replaced.pop(piece.key, None)
-        del self._pieces[position:], self._lengths[position:]
+        del self._pieces[position:], self._entries[position:], self._lengths[position:]
         self._find_unsettled()
 
     def _find_unsettled(self) -> None:
@@ -295,14 +320,14 @@ class Window:
             if not piece.is_settled:
                 self._unsettled.append(len(self._pieces))
         self._pieces.append(piece)
+        self._entries.append(entry)
         self._by_key[entry.key] = piece
         if piece.sent_text is not None:
             self._replaced[entry.key] = piece.sent_text
         self._lengths.append(len(piece.shown))
         self._chars += len(piece.shown)
         self._full_chars += len(entry.text)
-        shown = piece.names if piece.sent_text is None and is_object else names_of(piece.shown)
-        self._shown_names.update(shown)
+        self._uncounted.append(piece)
         return admission
 
     def _notice_use(self, entry: Entry) -> None:
@@ -323,14 +348,13 @@ class Window:
         piece.path = file_path(entry.tool, entry.arguments)
         if not piece.path and entry.source_key and (entry.type == "file" or handles_files(entry.tool)):
             piece.path = file_of(entry.source_key)
-        piece.names = names_of(entry.text)
         self._by_source.setdefault(piece.source_key, []).append(piece)
         if piece.path:
             self._by_path.setdefault(piece.path, []).append(piece)
             self._file_names.setdefault(file_name(piece.path), set()).add(piece.path)
         saved = self._saved.pop(piece.key, None)
         if saved and saved.content_hash == piece.content_hash:
-            _take(piece, saved)
+            piece.take(saved)
             return None
         self._supersede(piece)
         admission = admit(
@@ -390,11 +414,12 @@ class Window:
 
     def _hidden_names(self, piece: Piece, text: str) -> str:
         """Names that nothing else in the window shows, so that the agent knows where to ask for them."""
+        self.count_names()
         shown = set(names_of(text))
         hidden = tuple(name for name in piece.names if self._shown_names[name] <= 0 and name not in shown)
         return listed_names(hidden, round(self.settings.names_share * len(piece.entry.text)))
 
-    def _moment(self, is_cold: bool, at_user_turn: bool) -> Moment:
+    def _moment(self, *, is_cold: bool, at_user_turn: bool) -> Moment:
         return Moment(
             call=self._calls,
             zone=self.pressure().zone,
@@ -451,11 +476,12 @@ class Window:
 
     def _change(self, position: int, target: Target) -> Transition | None:
         """Move an object to its new level, and keep the counts of the window."""
+        self.count_names()
         piece = self._pieces[position]
         before, from_level = piece.shown, piece.level
-        self._shown_names.subtract(names_of(before))
+        self._shown_names.subtract(piece.shown_names)
         self._set_level(piece, target.level)
-        self._shown_names.update(names_of(piece.shown))
+        self._shown_names.update(piece.shown_names)
         self._lengths[position] = len(piece.shown)
         self._chars += len(piece.shown) - len(before)
         self._replaced.pop(piece.key, None)
@@ -467,32 +493,3 @@ class Window:
 
     def _passage_tokens(self, piece: Piece) -> int:
         return min(PASSAGE_TOKENS_MAX, round(len(piece.entry.text) * self._tokens_per_char))
-
-    def _saved_object(self, piece: Piece) -> SavedObject:
-        tokens = [round(len(piece.entry.text) * self._tokens_per_char), *piece.saved_tokens[1:]]
-        for level, text in piece.level_texts.items():
-            tokens[level] = round(len(text) * self._tokens_per_char)
-        return SavedObject(
-            key=piece.key,
-            type=piece.type,
-            tool=piece.entry.tool,
-            source_key=piece.source_key,
-            content_hash=piece.content_hash,
-            tokens=(tokens[0], tokens[1], tokens[2], tokens[3], tokens[4]),
-            level=piece.level,
-            sent_text=piece.sent_text,
-            first_call=piece.first_call,
-            last_use=piece.last_use,
-            is_error=piece.entry.is_error,
-            is_pinned=piece.is_pinned,
-            superseded_by=piece.superseded_by,
-            faults=piece.faults,
-        )
-
-
-def _take(piece: Piece, saved: SavedObject) -> None:
-    """Continue an object as it was stored."""
-    piece.level, piece.sent_text = saved.level, saved.sent_text
-    piece.first_call, piece.last_use = saved.first_call, saved.last_use
-    piece.is_pinned, piece.superseded_by = saved.is_pinned, saved.superseded_by
-    piece.faults, piece.saved_tokens = saved.faults, saved.tokens

@@ -63,8 +63,10 @@ def _endpoint(page: Page, view: View, server_app: ServerApp, browser_sessions: B
     async def endpoint(request: Request) -> Response:
         check_same_origin(request)
         found = await browser_sessions.session_of(request)
-        with server_app.authenticator.requests.held(found):
+        authenticator = server_app.authenticator
+        with authenticator.requests.held(found), authenticator.form_bytes.growing(found) as take:
             visit = await visit_of(request, server_app, browser_sessions)
+            visit.on_form_part = take
             visit.page = page.name
             request.state.visit = visit
             return await _answer(visit, page, view)

@@ -34,15 +34,16 @@ def bands_of(events: Sequence[ContextEvent], objects: Sequence[ContextObject]) -
     """Tokens by level at each request, oldest first. `events` are all those of the requests, in order."""
     tokens = {each.key: each.tokens for each in objects}
     shown: dict[str, int] = {}
+    # Kept up to date with each decision: adding up all objects at each request would be quadratic.
+    sums = [0] * len(BANDS)
     found = []
     for event in events:
         if event.kind in ("admission", "transition") and event.key in tokens and event.to_level is not None:
-            shown[event.key] = event.to_level
+            former, shown[event.key] = shown.get(event.key), event.to_level
+            for level, sign in ((former, -1), (event.to_level, 1)):
+                if level is not None and level in BANDS:
+                    sums[level] += sign * tokens[event.key][level]
         elif event.kind == "request":
-            sums = [0] * len(BANDS)
-            for key, level in shown.items():
-                if level in BANDS:
-                    sums[level] += tokens[key][level]
             sent = event.tokens or 0
             found.append(RequestBands(event, tuple(sums), max(0, sent - sum(sums))))
     return found[-REQUESTS_DRAWN_MAX:]

@@ -1,5 +1,6 @@
 """One request of a signed-in visitor: who it is, what the key allows, and the fields that were sent."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
@@ -42,6 +43,8 @@ class Visit:
     found: AuthenticatedSession
     memory: AsyncMemory
     tenant_memory: AsyncMemory
+    on_form_part: Callable[[int], None] = lambda size: None
+    """Takes bytes of a form from the quota of the key."""
     owner: str = ""
     owners: list[str] = field(default_factory=list)
     page: str = ""
@@ -88,7 +91,7 @@ class Visit:
 
     async def form(self) -> Fields:
         """The fields of the form that was sent."""
-        return await read_form(self.request)
+        return await read_form(self.request, on_part=self.on_form_part)
 
 
 async def visit_of(request: Request, server: ServerApp, browser_sessions: BrowserSessions) -> Visit:

@@ -10,7 +10,6 @@ too much, or when the call is cancelled. It is always awaited, so it leaves no z
 """
 
 import asyncio
-import contextlib
 import json
 import math
 import os
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.config import Settings, loader_environment
+from mnemic.db.process_priority import give_way
 from mnemic.documents.reading.chunks import Chunk, Place, chunks_at
 from mnemic.documents.reading.media_types import check_source
 from mnemic.documents.reading.process import MEMORY_EXIT_STATUS, OUTPUT_MAX_BYTES, Request, as_argument
@@ -30,8 +30,6 @@ from mnemic.runtime.core import Core
 
 HEADER_MAX_BYTES = 64 * 1024
 OUTPUT_BLOCK_BYTES = 1 << 20
-NICENESS = 10
-"""How much a reading process gives way to others."""
 CPU_MARGIN_S = 2
 """CPU time beyond the time limit after which the kernel ends a process whose parent could not."""
 
@@ -112,9 +110,8 @@ async def _start(request: Request) -> asyncio.subprocess.Process:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
             env=loader_environment(),
-            # Ctrl-C is for this process, which then ends the other one. A session of its own would have a
-            # share of the CPU of its own, whatever its priority (Linux: sched_autogroup_enabled).
-            process_group=0,
+            # Ctrl-C is for this process, which then ends the other one, and `give_way` needs a session.
+            start_new_session=True,
         )
     except OSError as error:
         raise ConfigurationError(
@@ -122,8 +119,7 @@ async def _start(request: Request) -> asyncio.subprocess.Process:
             f"({sys.executable})."
         ) from error
     # From here and not in the process itself: starting Python takes longer than reading most documents.
-    with contextlib.suppress(ProcessLookupError):
-        os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+    give_way(process.pid)
     return process
 
 

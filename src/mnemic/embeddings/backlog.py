@@ -17,7 +17,7 @@ import numpy as np
 from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.db.vectors import ModelChanged, Vectors, insert_vectors, open_vectors, storable_error
-from mnemic.errors import EmbeddingError
+from mnemic.errors import EmbedderBusyError, EmbeddingError
 from mnemic.jobs.queue import enqueue
 from mnemic.models.embedding import TextEmbedder
 from mnemic.models.embedding_text import embedded_text
@@ -70,9 +70,11 @@ async def embed_backlog(core: Core, *, on_progress: Callable[[int], None] = lamb
 
 
 async def embed_rows(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
-    """Embed memories; EmbeddingError only if the model cannot even embed a harmless text."""
+    """Embed memories; EmbeddingError only if the model cannot even embed a harmless text, or is busy."""
     try:
         return Embedded(list(rows), await embedder.embed_documents(_texts(rows)), [])
+    except EmbedderBusyError:
+        raise
     except EmbeddingError:
         await embedder.embed_documents([HARMLESS_TEXT])
     return await _embed_halves(embedder, rows)
@@ -135,6 +137,8 @@ async def _embed_halves(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded
 async def _embed_part(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
     try:
         return Embedded(list(rows), await embedder.embed_documents(_texts(rows)), [])
+    except EmbedderBusyError:
+        raise
     except EmbeddingError:
         return await _embed_halves(embedder, rows)
 
@@ -142,6 +146,8 @@ async def _embed_part(embedder: TextEmbedder, rows: Sequence[Row]) -> Embedded:
 async def _embed_one(embedder: TextEmbedder, row: Row) -> Embedded:
     try:
         return Embedded([row], await embedder.embed_documents(_texts([row])), [])
+    except EmbedderBusyError:
+        raise
     except EmbeddingError as error:
         return Embedded([], np.empty((0, embedder.dimensions or 0), np.float32), [(row, str(error))])
 

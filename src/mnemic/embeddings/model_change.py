@@ -51,6 +51,7 @@ from mnemic.errors import ConflictError, MnemicError
 from mnemic.govern.audit import AuditedAct, audited, end_act, without_owner
 from mnemic.jobs.queue import enqueue
 from mnemic.runtime.core import Core
+from mnemic.runtime.serving_model import embedder_in_turns
 from mnemic.runtime.storage import limits_of
 from mnemic.types.embedding import ModelChange
 from mnemic.types.scope import Scope
@@ -173,7 +174,7 @@ async def _fill(core: Core, model: str, report: Report) -> None:
 
     Concurrent writers may list more all the time; the switch deals with the few that are left.
     """
-    database, embedder = core.storage.tenant_database, core.models.embedder_named(model)
+    database, embedder = core.storage.tenant_database, embedder_in_turns(core, model)
     change = await read_change(database)
     done, after = change.memory_count - change.waiting_count, NOWHERE
     while True:

@@ -295,15 +295,15 @@ def _locale_check(locale: Mapping[str, Any]) -> Check:
             "After an upgrade of the operating system, texts may sort differently. Run REINDEX DATABASE, "
             "then ALTER DATABASE … REFRESH COLLATION VERSION.",
         )
-    if not locale["folds_letters"]:
+    if not locale["knows_letters"]:
         return Check(
             "locale",
             "warning",
-            f"{found} does not know letters beyond ASCII",
-            "Lexical search then distinguishes É from é, and takes “ and — for letters. Restore a backup "
-            "into a database with another ctype: CREATE DATABASE … TEMPLATE template0 LC_CTYPE 'C.UTF-8'.",
+            f"{found} treats letters differently from Unicode",
+            "Lexical search then takes “ and — for letters or distinguishes É from é, or I from i. Restore a "
+            "backup into a new data folder, or into a database made with LC_CTYPE 'C.UTF-8'.",
         )
-    return Check("locale", "ok", found)
+    return Check("locale", "ok", f"{found}, folds letters beyond ASCII")
 
 
 async def _migration_check(conninfo: str, settings: Settings) -> Check:

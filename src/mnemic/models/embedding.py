@@ -5,23 +5,38 @@ Mnemic. It checks every result of a model (as many vectors as texts, the same nu
 finite numbers, no zero vector), scales the vectors to length one, limits the time of each call, and
 translates the errors of all libraries to `EmbeddingError` (`mnemic.models.model_calls`).
 
+A server embeds many and long texts in one process for all tenants. There, tenants take turns, a few texts at
+a time (`TextEmbedder.in_turns`), and only the model's own time counts against its time limit: a tenant that
+sends much delays the others by one turn, and makes no model look broken.
+
 All engines are also embedding models for pydantic-ai (`mnemic.models.pydantic_bridge`), and providers are
 called only through its `Embedder`. But importing pydantic-ai takes 0.8 s, longer than opening a database, so
 ``"local"`` and ``"test"`` use their engines directly and never import it.
 """
 
+import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeAlias, Union
 
 import numpy as np
 
-from mnemic.errors import ConfigurationError, EmbeddingError, install_extra
+from mnemic.errors import (
+    ConfigurationError,
+    EmbedderBusyError,
+    EmbeddingError,
+    TooManyRequestsError,
+    install_extra,
+)
+from mnemic.models.embedding_process import parts_of
 from mnemic.models.engine import EmbeddingEngine, FloatArray, InputType
-from mnemic.models.local import MiniLM
+from mnemic.models.local import MiniLM, needs_process
 from mnemic.models.model_calls import ModelCalls, UnusableResult
 from mnemic.models.multilingual import MultilingualEncoder
 from mnemic.models.testing import HashedWords, dimensions_named
@@ -31,6 +46,8 @@ if TYPE_CHECKING:
     from pydantic_ai.embeddings import Embedder, EmbeddingModel
 
 EmbedderSpec: TypeAlias = Union[str, EmbeddingEngine, "Embedder", "EmbeddingModel"]
+Turn: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Waits for a turn at the process that embeds, and has it during the block."""
 
 NAME_MAX_CHARACTERS = 256
 """The database has the same limit (`mnemic.vector_models`)."""
@@ -83,6 +100,17 @@ class TextEmbedder:
         self.name = _checked_name(engine)
         self._dimensions = _checked_dimensions(engine)
         self._calls = ModelCalls(f"embedding model {self.name}", EmbeddingError)
+        # A process that is starved must not stop the queries that need no process.
+        self._process_calls = ModelCalls(f"process of the embedding model {self.name}", EmbeddingError)
+        self._turn: Turn | None = None
+
+    def in_turns(self, turn: Turn) -> "TextEmbedder":
+        """The same embedder for callers that take turns at its process; itself if it has none."""
+        if not (isinstance(self._engine, MiniLM) and self._engine.has_process):
+            return self
+        taking_turns = copy(self)
+        taking_turns._turn = turn
+        return taking_turns
 
     @property
     def dimensions(self) -> int | None:
@@ -107,9 +135,12 @@ class TextEmbedder:
             await self._engine.aclose()
 
     async def _embed(self, texts: Sequence[str], input_type: InputType, timeout_s: float) -> FloatArray:
-        result = await self._calls.run(
-            lambda: self._engine.embed(texts, input_type=input_type), timeout_s=timeout_s
-        )
+        if self._turn is not None and needs_process(texts):
+            result = await self._embed_in_turns(self._turn, texts, input_type, timeout_s)
+        else:
+            result = await self._calls.run(
+                lambda: self._engine.embed(texts, input_type=input_type), timeout_s=timeout_s
+            )
         try:
             vectors = as_vectors(result, len(texts))
         except UnusableResult as problem:
@@ -119,6 +150,26 @@ class TextEmbedder:
                 f"vectors of {vectors.shape[1]} dimensions, not {self._dimensions} as before"
             )
         return self._scaled(vectors)
+
+    async def _embed_in_turns(
+        self, turn: Turn, texts: Sequence[str], input_type: InputType, timeout_s: float
+    ) -> FloatArray:
+        """Embed a part in each turn. The turns together and each part have the time limit."""
+        deadline_s = asyncio.get_running_loop().time() + timeout_s
+        found = []
+        for part in parts_of(texts):
+            async with AsyncExitStack() as stack:
+                try:
+                    async with asyncio.timeout_at(deadline_s):
+                        await stack.enter_async_context(turn())
+                except (TimeoutError, TooManyRequestsError) as error:
+                    raise EmbedderBusyError(
+                        f"The embedding model {self.name} is busy with other texts; these waited for "
+                        f"{timeout_s:g} s, or too many wait."
+                    ) from error
+                embed = partial(self._engine.embed, part, input_type=input_type)
+                found.append(await self._process_calls.run(embed, timeout_s=timeout_s))
+        return np.concatenate(found)
 
     def _scaled(self, vectors: FloatArray) -> FloatArray:
         """Scale each to length one, so that a dot product is a cosine and numbers fit into a `halfvec`."""

@@ -1,12 +1,13 @@
-"""Embed many or long texts in a process of its own, of low priority, so that callers of a server do not wait.
+"""Embed many or long texts in a process that gives way to others, so that no caller of a server waits.
 
 A server embeds what strangers send. In threads of the server itself, tokenising holds the GIL, and a thread
-of low priority that is preempted while it holds the GIL stops the event loop. A process has a GIL of its own.
+of low priority that is preempted while it holds the GIL stops the event loop. A process has a GIL and a
+priority of its own (`mnemic.db.process_priority`).
 
 The process is *not started* → *running*, from the first call on → *ended*, when it is closed, or when the
 process that started it is gone: then its input ends. If it dies, the call fails, and the next call starts
-another one. Requests take turns, a few texts at a time, so that one caller with thousands of texts delays the
-others by one request only.
+another one. It works on one request at a time, of a few texts. Tenants take turns
+(`mnemic.models.embedding.TextEmbedder.in_turns`).
 """
 
 import json
@@ -21,14 +22,14 @@ from typing import IO
 
 import numpy as np
 
+from mnemic.db.process_priority import give_way
 from mnemic.db.started_threads import StartedThreads
 from mnemic.errors import EmbeddingError
 from mnemic.models.engine import FloatArray
 
 REQUEST_MAX_TEXTS = 16
-"""Texts of one request: about 0.1 s of two cores if they are long."""
-NICENESS = 10
-"""How much the process gives way to others."""
+REQUEST_MAX_CHARACTERS = 4_000
+"""Of all texts of a request but the last: about 0.1 s of a core. Others wait so long for their turn."""
 END_TIMEOUT_S = 5.0
 
 LENGTH = struct.Struct("<I")
@@ -39,6 +40,19 @@ FAILED = 0xFFFFFFFF
 # Isolated (-I), without site (-S): no environment variable, user folder or .pth file counts.
 _PROGRAM = "import sys; sys.path += sys.argv[1:]; import mnemic.models.embedding_child as c; c.main()"
 _ROOT = str(Path(__file__).resolve().parents[2])
+
+
+def parts_of(texts: Sequence[str]) -> list[list[str]]:
+    """The texts in order, in requests."""
+    parts: list[list[str]] = []
+    characters = 0
+    for text in texts:
+        if not parts or len(parts[-1]) == REQUEST_MAX_TEXTS or characters >= REQUEST_MAX_CHARACTERS:
+            parts.append([])
+            characters = 0
+        parts[-1].append(text)
+        characters += len(text)
+    return parts
 
 
 class EmbeddingProcess:
@@ -54,7 +68,7 @@ class EmbeddingProcess:
         self._is_closed = False
 
     def embed(self, texts: Sequence[str]) -> FloatArray:
-        """Vectors of at most `REQUEST_MAX_TEXTS` texts. Blocks: run it on `thread`."""
+        """Vectors of one request (`parts_of`). Blocks: run it on `thread`."""
         process = self._running()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -122,12 +136,12 @@ def _start(environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment,
-            # Ctrl-C is for this process. A session of its own would have a share of the CPU of its own, too.
-            process_group=0,
+            # Ctrl-C is for this process, and `give_way` needs a session.
+            start_new_session=True,
         )
     except OSError as error:
         raise EmbeddingError(f"The process that embeds texts cannot be started: {error.strerror}.") from error
-    os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+    give_way(process.pid)
     return process
 
 

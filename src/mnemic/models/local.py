@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from mnemic.db.started_threads import StartedThreads
 from mnemic.errors import EmbeddingError
-from mnemic.models.embedding_process import REQUEST_MAX_TEXTS, EmbeddingProcess
+from mnemic.models.embedding_process import EmbeddingProcess, parts_of
 from mnemic.models.engine import FloatArray, InputType
 from mnemic.models.minilm_graph import IDS, LENGTHS, POSITIONS, SHARES, build_graph
 from mnemic.models.wordpiece import encode
@@ -86,26 +86,29 @@ class MiniLM:
         self._bulk = StartedThreads(threads, name="mnemic-embed", initializer=_lower_priority)
         self._single = StartedThreads(threads, name="mnemic-embed-single")
 
+    @property
+    def has_process(self) -> bool:
+        """Whether a process of its own embeds many and long texts."""
+        return self._process is not None
+
     async def embed(self, texts: Sequence[str], *, input_type: InputType = "document") -> FloatArray:
         """Vectors of length one, (len(texts), 384). MiniLM makes no difference between input types."""
         vectors = np.empty((len(texts), DIMENSIONS), np.float32)
-        if len(texts) == 1 and len(texts[0]) <= SHORT_MAX_CHARACTERS:
+        if not needs_process(texts):
             # In one step: switching threads takes a tenth as long as the network.
             await asyncio.get_running_loop().run_in_executor(self._single, _embed_one, texts, vectors)
             return vectors
-        block_texts, embed_block = MAX_BLOCK_TEXTS, self._embed_block
         if self._process is not None:
-            block_texts, embed_block = REQUEST_MAX_TEXTS, self._embed_elsewhere
-        for start in range(0, len(texts), block_texts):
-            end = start + block_texts
-            await embed_block(texts[start:end], vectors[start:end])
+            found = [await self._embed_elsewhere(self._process, part) for part in parts_of(texts)]
+            return np.concatenate(found) if found else vectors
+        for start in range(0, len(texts), MAX_BLOCK_TEXTS):
+            end = start + MAX_BLOCK_TEXTS
+            await self._embed_block(texts[start:end], vectors[start:end])
         return vectors
 
-    async def _embed_elsewhere(self, texts: Sequence[str], vectors: FloatArray) -> None:
-        """Fill `vectors` by the process. A request whose caller is cancelled ends by itself."""
-        assert self._process is not None
-        loop = asyncio.get_running_loop()
-        vectors[:] = await loop.run_in_executor(self._process.thread, self._process.embed, list(texts))
+    async def _embed_elsewhere(self, process: EmbeddingProcess, texts: Sequence[str]) -> FloatArray:
+        """Vectors by the process. A request whose caller is cancelled ends by itself."""
+        return await asyncio.get_running_loop().run_in_executor(process.thread, process.embed, texts)
 
     async def _embed_block(self, texts: Sequence[str], vectors: FloatArray) -> None:
         """Fill `vectors`. If the caller is cancelled, queued batches are cancelled too."""
@@ -124,6 +127,11 @@ class MiniLM:
             await asyncio.to_thread(self._process.close)
         for pool in (self._bulk, self._single):
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def needs_process(texts: Sequence[str]) -> bool:
+    """Whether an engine that has a process embeds these texts there."""
+    return len(texts) != 1 or len(texts[0]) > SHORT_MAX_CHARACTERS
 
 
 def _lower_priority() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from mnemic.proxy.beginning import ShownTurn
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.exchanges import copy_transcript, store_exchange
 from mnemic.proxy.hidden_tools import HiddenScope, answer
-from mnemic.proxy.open_sessions import OpenSession, OpenSessions
+from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
 from mnemic.proxy.paging import Decision
 from mnemic.proxy.protocol import Api, Body, Conversation, Exchange, HiddenCall
 from mnemic.proxy.recording import record, recorded_ids, recording_of
@@ -44,6 +44,8 @@ class Prepared:
     conversation: Conversation
     decision: Decision | None
     """None if the pager decides nothing: for a compaction, or if the provider holds the conversation."""
+    keep: Callable[[SessionName], Awaitable[None]]
+    """Keeps the client's body after the turn, since the next one repeats it."""
     is_recorded: bool
 
     @property
@@ -100,6 +102,7 @@ class ActiveTurn:
         asked = session.asked
         calls = (call for each in outcome.rounds for call in each.client_calls)
         session.asked = {call_id: (tool, arguments) for call_id, tool, arguments in calls}
+        await self._attempt(self.prepared.keep(session.name), "body not kept")
         async with session.lock:
             is_saved = await self._attempt(self._save(session, outcome), "window not saved")
             if not is_saved:
@@ -111,7 +114,7 @@ class ActiveTurn:
             else:
                 session.recorded = None
 
-    async def _attempt(self, work: Coroutine[Any, Any, None], failure: str) -> bool:
+    async def _attempt(self, work: Awaitable[None], failure: str) -> bool:
         """Do work after a turn; whether it succeeded. An error is counted and logged."""
         try:
             await work
@@ -176,6 +179,7 @@ class ActiveTurn:
             if session.window is None or decision is None or session.is_provisional:
                 return
             session.window.calibrate(decision.step.tokens, first.prompt_tokens)
+            session.window.count_names()
             step = None if decision.is_committed else decision.step
             faults = tuple(self.faults)
             await paging.save(session, self.prepared.caller, self.prepared.conversation, step, faults=faults)

@@ -17,6 +17,7 @@ from typing import Self
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.config import Settings
+from mnemic.proxy.apis import APIS
 from mnemic.proxy.callers import Caller, Callers, KeylessAccess
 from mnemic.proxy.client_request import ClientRequest, client_request
 from mnemic.proxy.endpoints import Endpoint
@@ -166,11 +167,16 @@ class Proxy:
                 await relay_shown(response, request.send, stored.shown)
 
     async def _converse(self, request: ClientRequest, endpoint: Endpoint, caller: Caller) -> None:
+        assert endpoint.api is not None, "the request holds a conversation"
         length = first(request.headers, b"content-length")
-        raw = await read_body(request.receive, content_length=length, max_bytes=self._max_bytes)
-        request.body_read.set()
-        with self._bodies.held(caller.tenant, len(raw)):
-            await request.while_connected(self._turns.run(request, endpoint, caller, raw))
+        async with self._turns.looking_up(request, APIS[endpoint.api], caller) as looked_up:
+            with self._bodies.growing(caller.tenant) as take:
+                raw = await read_body(
+                    request.receive, content_length=length, max_bytes=self._max_bytes, on_piece=take
+                )
+                request.body_read.set()
+                turn = self._turns.run(request, endpoint, caller, raw, looked_up, on_text=take)
+                await request.while_connected(turn)
 
 
 class ProxyMount:

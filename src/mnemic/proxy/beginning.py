@@ -51,15 +51,15 @@ class Beginning:
         first, is_unique = self.first or digest, bool(turn.call_ids)
         return replace(self, digest=digest, first=first, is_unique=is_unique, words="")
 
-
-def beginning_of(turns: Iterable[str | ShownTurn]) -> Beginning:
-    """The beginning of a transcript: words of the user, and turns of the assistant. Reads no more of it."""
-    beginning = Beginning()
-    for turn in turns:
-        beginning = beginning.said(turn) if isinstance(turn, str) else beginning.answered(turn)
-        if beginning.is_unique:
-            break
-    return beginning
+    def after(self, turns: Iterable[str | ShownTurn]) -> Self:
+        """After words of the user and turns of the assistant. Reads no more of them than it needs."""
+        beginning = self
+        if not beginning.is_unique:
+            for turn in turns:
+                beginning = beginning.said(turn) if isinstance(turn, str) else beginning.answered(turn)
+                if beginning.is_unique:
+                    break
+        return beginning
 
 
 def _hash(*texts: str) -> str:

@@ -16,13 +16,15 @@ from mnemic.context.store import load_window, save_step_in
 from mnemic.context.window import Window
 from mnemic.db.database import Transaction
 from mnemic.proxy.exchanges import Transcript, begin_transcript, load_transcript, store_cut_in
-from mnemic.proxy.open_sessions import OpenSession
+from mnemic.proxy.open_sessions import OpenSession, SessionName
 from mnemic.proxy.protocol import Changes, Conversation, HiddenTool, ThinkingCut
 from mnemic.proxy.thinking_cuts import cut_at_epoch, cut_at_start
 from mnemic.runtime.core import Caller
 
 BYTES_PER_CHARACTER = 2
 """Estimate of memory for cached text, with what is kept beside it."""
+BYTES_PER_ENTRY = 1_000
+"""The same for an entry without text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,37 @@ class Decision:
         return is_lowered or self.step.epoch is not None or bool(self.step.transitions)
 
 
-async def load(session: OpenSession, caller: Caller, settings: PagingSettings) -> None:
-    """Load a session, unless it is cached and no other process has saved it meanwhile."""
+@dataclass(frozen=True, slots=True)
+class StoredVersion:
+    """What the store says about a session."""
+
+    version: int = 0
+    """0 if there is no such session."""
+    level_count: int = 0
+
+
+async def stored_version(caller: Caller, name: SessionName) -> StoredVersion:
+    """The version of a session in the store, in one round trip."""
+    rows = await caller.database.read("context.version", {"owner": name.owner, "session": name.session})
+    return StoredVersion(**rows[0]) if rows else StoredVersion()
+
+
+async def load(
+    session: OpenSession, caller: Caller, settings: PagingSettings, looked_up: StoredVersion | None = None
+) -> None:
+    """Load a session, unless it is cached and no other process has saved it meanwhile.
+
+    `looked_up` is the stored version since this request arrived.
+    """
     name, scope = session.name, caller.scoped(session.name.owner)
     if session.window is not None:
-        async with caller.database.transaction() as transaction:
-            row = await transaction.first("context.session", {"owner": name.owner, "session": name.session})
-        stored_version = row["version"] if row is not None else 0
-        if stored_version == (session.saved.version if session.saved is not None else 0):
-            await _take_levels(session, caller, row["level_count"] if row is not None else 0)
+        held = session.saved.version if session.saved is not None else 0
+        stored = looked_up
+        if stored is None or stored.version != held:
+            # This process may have saved the session since it was looked up.
+            stored = await stored_version(caller, name)
+        if stored.version == held:
+            await _take_levels(session, caller, stored.level_count)
             return
     saved = await load_window(caller.database, scope, name.session)
     transcript = await load_transcript(caller.database, scope, name.session)
@@ -90,6 +114,14 @@ async def begin(
             tools=tools,
             cut=cut_at_start(conversation),
         )
+    )
+
+
+def may_page(session: OpenSession, conversation: Conversation) -> bool:
+    """Whether deciding may take time, because many objects may change their level."""
+    assert session.window is not None, "the session is loaded"
+    return session.window.may_page(
+        now=datetime.now(UTC), at_user_turn=conversation.at_user_turn, model=conversation.model
     )
 
 
@@ -148,10 +180,13 @@ async def save(
     await caller.database.run(write)
 
 
-def size_of(session: OpenSession, conversation: Conversation) -> int:
+def size_of(session: OpenSession) -> int:
     """Bytes that a cached session takes, estimated."""
-    entries = sum(len(entry.text) for entry in conversation.entries)
-    return BYTES_PER_CHARACTER * (entries + session.exchange_characters)
+    characters, entries = session.exchange_characters, 0
+    if session.window is not None:
+        characters += session.window.full_chars
+        entries = session.window.entry_count
+    return BYTES_PER_CHARACTER * characters + BYTES_PER_ENTRY * entries
 
 
 def _texts(conversation: Conversation) -> Mapping[str, str]:

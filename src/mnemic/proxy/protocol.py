@@ -10,7 +10,7 @@ calls tools of the client, the client's turn ends; the hidden calls and their re
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from mnemic.context.entry import Entry
 from mnemic.proxy.beginning import Beginning, ShownTurn
@@ -199,10 +199,31 @@ class Relay(Protocol):
         """An error of the provider after the stream began, as an event of this API."""
 
 
+class Reader(Protocol):
+    """Reads the conversation of a body, a part at a time."""
+
+    def copy(self) -> Self:
+        """A reader that has read the same; each goes on by itself."""
+
+    def read(self, items: Sequence[Body]) -> None:
+        """Read the next messages or items; `Unsure` if they hold something unknown."""
+
+    def conversation(self) -> Conversation:
+        """What was read; `Unsure` if it cannot end here, or needs no memory."""
+
+
 class Api(Protocol):
     """One of the APIs."""
 
     name: ApiName
+    items_field: str
+    """The field of a body that holds the messages or items."""
+
+    def reader(self, body: Body) -> Reader:
+        """A reader that knows all fields of a body but has read no item; `Unsure` as `read`."""
+
+    def begins_turn(self, before: Body, item: Body) -> bool:
+        """Whether an item begins a turn of the assistant, so that a reader may stop after the one before."""
 
     def read(self, body: Body) -> Conversation:
         """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""

@@ -1,7 +1,7 @@
 """A resource that the callers of the proxy share, bounded in all and for each tenant."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -24,14 +24,27 @@ class TenantQuota:
     @contextmanager
     def held(self, tenant: str, amount: int = 1) -> Iterator[None]:
         """Take an amount for the time of a block; ProxyError (429) if it is more than is left."""
-        self._check(tenant, amount)
-        self._used[tenant] += amount
-        self._total += amount
-        try:
+        with self.growing(tenant) as take:
+            take(amount)
             yield
+
+    @contextmanager
+    def growing(self, tenant: str) -> Iterator[Callable[[int], None]]:
+        """A function that takes an amount more for the time of the block; ProxyError (429) as above."""
+        taken = 0
+
+        def take(amount: int) -> None:
+            nonlocal taken
+            self._check(tenant, amount)
+            taken += amount
+            self._used[tenant] += amount
+            self._total += amount
+
+        try:
+            yield take
         finally:
-            self._total -= amount
-            self._used[tenant] -= amount
+            self._total -= taken
+            self._used[tenant] -= taken
             if not self._used[tenant]:
                 del self._used[tenant]
 

@@ -8,6 +8,7 @@ judge, and the proxy is `Unsure`.
 import asyncio
 import json
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -29,8 +30,13 @@ class ClientGoneError(Exception):
     """The client disconnected; nobody waits for a response."""
 
 
-async def read_body(receive: Receive, *, content_length: str | None, max_bytes: int) -> bytes:
-    """The whole body; ProxyError if it is over the limit or the client pauses too long."""
+async def read_body(
+    receive: Receive, *, content_length: str | None, max_bytes: int, on_piece: Callable[[int], None]
+) -> bytes:
+    """The whole body; ProxyError if it is over the limit or the client pauses too long.
+
+    `on_piece` may refuse the size of a piece, before the rest arrives.
+    """
     if content_length is not None and content_length.isdecimal() and int(content_length) > max_bytes:
         raise _too_large(max_bytes)
     pieces, size = [], 0
@@ -40,6 +46,7 @@ async def read_body(receive: Receive, *, content_length: str | None, max_bytes: 
         size += len(piece)
         if size > max_bytes:
             raise _too_large(max_bytes)
+        on_piece(len(piece))
         pieces.append(piece)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
@@ -56,25 +63,29 @@ async def next_piece(receive: Receive) -> tuple[bytes, bool]:
     return message.get("body", b""), not message.get("more_body", False)
 
 
-def parse(raw: bytes, encoding: str, *, max_bytes: int) -> Body:
-    """The JSON object of a body; `Unsure` if there is none, or if it could not be written again exactly.
-
-    orjson is quick and strict. The standard library reads what it cannot: halves of surrogate pairs, and
-    integers beyond 64 bits, which orjson would read as floats.
-    """
-    text = decompressed(raw, encoding, max_bytes=max_bytes)
-    try:
-        body: Any = (
-            _load_exactly(text) if LONG_INTEGER in text.translate(DIGITS_AS_ZEROS) else orjson.loads(text)
-        )
-    except orjson.JSONDecodeError:
-        body = _load_exactly(text)
+def load_text(text: bytes) -> Body:
+    """The JSON object of a text; `Unsure` if there is none, or if it could not be written again exactly."""
+    body = load_exactly(text)
     if not isinstance(body, dict):
         raise Unsure("not a JSON object")
     return body
 
 
-def _load_exactly(text: bytes) -> Any:
+def load_exactly(text: bytes) -> Any:
+    """The value of a JSON text, which can be written again exactly; `Unsure` if there is none.
+
+    orjson is quick and strict. The standard library reads what it cannot: halves of surrogate pairs, and
+    integers beyond 64 bits, which orjson would read as floats.
+    """
+    if LONG_INTEGER in text.translate(DIGITS_AS_ZEROS):
+        return _load_slowly(text)
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return _load_slowly(text)
+
+
+def _load_slowly(text: bytes) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:

@@ -21,14 +21,23 @@ def identify(headers: Mapping[str, str], conversation: Conversation) -> str | No
 
     What the client says is hashed: it may be long, and it may be an e-mail address or another secret.
     """
-    named = next((headers[name] for name in SESSION_HEADERS if headers.get(name)), "")
-    client = named or conversation.client_session
+    client = _named(headers) or conversation.client_session
     if not client:
         return None
     digest = hashlib.sha256(client.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_DIGITS]
     return session_name(conversation, digest)
 
 
+def client_digest(headers: Mapping[str, str]) -> bytes:
+    """A digest of what a client calls its session in a header; empty if it does not."""
+    named = _named(headers)
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).digest() if named else b""
+
+
 def session_name(conversation: Conversation, digest: str) -> str:
     """The name of a session, from the digest of what identifies it."""
     return f"proxy-{digest}-{conversation.root.hex()[:ROOT_DIGITS]}"
+
+
+def _named(headers: Mapping[str, str]) -> str:
+    return next((headers[name] for name in SESSION_HEADERS if headers.get(name)), "")

@@ -7,8 +7,10 @@ from mnemic.proxy.protocol import Conversation, ThinkingCut
 
 def cut_at_epoch(conversation: Conversation, changed: Collection[str]) -> ThinkingCut | None:
     """The cut of an epoch that changes the text of entries, by their keys; None if there is no thinking."""
+    if not changed or not conversation.has_thinking:
+        return None
     first = next((entry.key for entry in conversation.entries if entry.key in changed), None)
-    if first is None or not conversation.has_thinking:
+    if first is None:
         return None
     return ThinkingCut(first, conversation.last_turn, conversation.open_turn)
 

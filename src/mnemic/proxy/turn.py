@@ -12,29 +12,35 @@ it has sent itself.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from dataclasses import replace
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 from mnemic.config import Settings
 from mnemic.context.policy.settings import PagingSettings
+from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.proxy import paging
 from mnemic.proxy.active_turn import ActiveTurn, Prepared
 from mnemic.proxy.apis import APIS
+from mnemic.proxy.body_reading import BodyReading, client_key
 from mnemic.proxy.callers import Caller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.errors import ProxyError
 from mnemic.proxy.exchanges import find_response, session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
-from mnemic.proxy.headers import RawHeaders, first, request_headers, rewritten_headers, without
+from mnemic.proxy.grown_bodies import ReadBody
+from mnemic.proxy.headers import RawHeaders, request_headers, rewritten_headers, without
 from mnemic.proxy.hidden_tools import offered_tools
 from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
 from mnemic.proxy.opening import recall_opening
-from mnemic.proxy.paging import Decision
-from mnemic.proxy.protocol import Api, Body, Compaction, Conversation, Unsure
-from mnemic.proxy.request_bodies import parse
+from mnemic.proxy.paging import Decision, StoredVersion
+from mnemic.proxy.protocol import Api, Body, Conversation, Unsure
 from mnemic.proxy.responses.stored import StoredResponse
 from mnemic.proxy.rounds import RefusedError, Rounds
 from mnemic.proxy.sessions import identify, session_name
@@ -49,8 +55,26 @@ PROCESS = "proxy"
 BACKGROUND_MAX = 500
 """Turns that are being recorded; further ones wait until they are recorded."""
 CLOSE_TIMEOUT_S = 10.0
+LOOKED_UP_MAX_AGE_S = 1.0
+"""A body may take long to arrive: then the version of its session is looked up again."""
 
 logger = logging.getLogger("mnemic.proxy")
+
+
+@dataclass(frozen=True, slots=True)
+class LookedUp:
+    """The version of a session, which is looked up since the request arrived."""
+
+    name: SessionName | None
+    version: asyncio.Task[StoredVersion] | None
+    since_s: float
+
+    async def version_of(self, name: SessionName) -> StoredVersion | None:
+        """The stored version of a session; None if another one was looked up, or this one too long ago."""
+        is_late = time.monotonic() - self.since_s > LOOKED_UP_MAX_AGE_S
+        if self.version is None or name != self.name or is_late:
+            return None
+        return await self.version
 
 
 class Turns:
@@ -59,7 +83,7 @@ class Turns:
     def __init__(self, tenants: Tenants, settings: Settings, forwarder: Forwarder, *, max_bytes: int) -> None:
         self._tenants = tenants
         self._forwarder = forwarder
-        self._max_bytes = max_bytes
+        self._bodies = BodyReading(max_bytes=max_bytes)
         self._channel = settings.channel
         self._paging = PagingSettings(budget_tokens=settings.proxy_window_tokens)
         self._opening_tokens = settings.proxy_opening_tokens
@@ -75,12 +99,34 @@ class Turns:
             if unfinished:
                 logger.error("%d turns were not recorded in time", len(unfinished))
 
-    async def run(self, request: ClientRequest, endpoint: Endpoint, caller: Caller, raw: bytes) -> None:
-        """Answer a request."""
+    @asynccontextmanager
+    async def looking_up(self, request: ClientRequest, api: Api, caller: Caller) -> AsyncIterator[LookedUp]:
+        """Look up the version of the expected session while the body of a request arrives."""
+        name = self._bodies.expected_session(client_key(request, api, caller))
+        task = asyncio.create_task(self._stored_version(caller, name)) if name is not None else None
+        try:
+            yield LookedUp(name, task, time.monotonic())
+        finally:
+            if task is not None:
+                await cancel_and_wait(task)
+
+    async def run(
+        self,
+        request: ClientRequest,
+        endpoint: Endpoint,
+        caller: Caller,
+        raw: bytes,
+        looked_up: LookedUp,
+        *,
+        on_text: Callable[[int], None],
+    ) -> None:
+        """Answer a request. `on_text` may refuse the size of its decompressed body by a ProxyError."""
         assert endpoint.api is not None, "the request holds a conversation"
         api = APIS[endpoint.api]
         try:
-            prepared = await self._prepare(request, api, caller, raw)
+            prepared = await self._prepare(request, api, caller, raw, looked_up, on_text=on_text)
+        except ProxyError:
+            raise
         except Unsure as reason:
             await self._pass_through(request, endpoint, raw, str(reason))
         except DatabaseDownError as reason:
@@ -101,27 +147,35 @@ class Turns:
             return None
         return StoredResponse(response_id, *found) if found is not None else None
 
-    async def _prepare(self, request: ClientRequest, api: Api, caller: Caller, raw: bytes) -> Prepared:
+    async def _prepare(
+        self,
+        request: ClientRequest,
+        api: Api,
+        caller: Caller,
+        raw: bytes,
+        looked_up: LookedUp,
+        *,
+        on_text: Callable[[int], None],
+    ) -> Prepared:
         """Read, decide and commit; Unsure or DatabaseDownError if the original must be sent."""
-        encoding = first(request.headers, b"content-encoding")
-        body, conversation, compaction = await asyncio.to_thread(_read, api, raw, encoding, self._max_bytes)
+        client = client_key(request, api, caller)
+        read = await self._bodies.read(request, api, client, raw, on_text=on_text)
+        conversation = read.conversation
         session = await self._session(request, caller, conversation)
         async with session.lock:
-            core, memory = await self._open(session, caller)
+            core, memory = await self._open(session, caller, looked_up)
             try:
-                decision = await self._decide(session, core, memory, conversation, compaction)
-                rewritten = await asyncio.to_thread(
-                    api.rewrite, body, paging.changes_of(session, conversation)
-                )
+                decision, rewritten = await self._decide(session, core, memory, api, read)
             except Unsure:
                 raise
             except BaseException:
                 # The window may have decided what is not stored.
                 session.forget()
                 raise
-        self._sessions.resize(session, paging.size_of(session, conversation))
-        is_recorded = compaction is None
-        return Prepared(api, rewritten, session, core, memory, conversation, decision, is_recorded)
+        self._sessions.resize(session, paging.size_of(session))
+        is_recorded = read.compaction is None
+        keep = partial(self._bodies.keep, api, client, read)
+        return Prepared(api, rewritten, session, core, memory, conversation, decision, keep, is_recorded)
 
     async def _session(
         self, request: ClientRequest, caller: Caller, conversation: Conversation
@@ -150,12 +204,20 @@ class Turns:
     async def _core(self, caller: Caller) -> Core:
         return await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
 
-    async def _open(self, session: OpenSession, caller: Caller) -> tuple[CoreCaller, AsyncMemory]:
-        """The memory of the caller, and the session loaded."""
-        scope = self._scope(caller)
+    async def _stored_version(self, caller: Caller, name: SessionName) -> StoredVersion:
         async with self._database.calling():
             core = await self._core(caller)
-            await paging.load(session, CoreCaller(core, scope), self._paging)
+            return await paging.stored_version(CoreCaller(core, self._scope(caller)), name)
+
+    async def _open(
+        self, session: OpenSession, caller: Caller, looked_up: LookedUp
+    ) -> tuple[CoreCaller, AsyncMemory]:
+        """The memory of the caller, and the session loaded."""
+        scope = self._scope(caller)
+        stored = await looked_up.version_of(session.name)
+        async with self._database.calling():
+            core = await self._core(caller)
+            await paging.load(session, CoreCaller(core, scope), self._paging, stored)
         return CoreCaller(core, scope), memory_on_core(core, scope)
 
     def _scope(self, caller: Caller) -> Scope:
@@ -163,28 +225,31 @@ class Turns:
         return Scope(caller.owner, self._channel, PROCESS, key_id)
 
     async def _decide(
-        self,
-        session: OpenSession,
-        core: CoreCaller,
-        memory: AsyncMemory,
-        conversation: Conversation,
-        compaction: Compaction | None,
-    ) -> Decision | None:
-        """Decide, and commit what later requests must repeat; None if only what was sent is repeated."""
+        self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, api: Api, read: ReadBody
+    ) -> tuple[Decision | None, Body]:
+        """Decide, commit what later requests must repeat, and make the body for the provider.
+
+        The decision is None if only what was sent is repeated.
+        """
+        conversation, compaction = read.conversation, read.compaction
         if compaction is not None:
-            if session.has_begun and compaction.needs_rewriting(paging.changes_of(session, conversation)):
-                return None
-            raise compaction
+            changes = paging.changes_of(session, conversation)
+            if not session.has_begun or not compaction.needs_rewriting(changes):
+                raise compaction
+            return None, await asyncio.to_thread(api.rewrite, read.body, changes)
         if not session.has_begun:
             await self._begin(session, core, memory, conversation)
         if conversation.previous_id:
-            return None
-        decision = await asyncio.to_thread(paging.decide, session, conversation)
+            return None, await asyncio.to_thread(_rewritten, session, api, read)
+        if read.is_quick and not paging.may_page(session, conversation):
+            decision, body = _decided(session, api, read)
+        else:
+            decision, body = await asyncio.to_thread(_decided, session, api, read)
         if decision.must_be_committed and not session.is_provisional:
             async with self._database.calling():
                 await paging.save(session, core, conversation, decision.step, cut=decision.cut)
-            return replace(decision, is_committed=True)
-        return decision
+            return replace(decision, is_committed=True), body
+        return decision, body
 
     async def _begin(
         self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
@@ -243,15 +308,12 @@ class Turns:
             await task
 
 
-def _read(
-    api: Api, raw: bytes, encoding: str, max_bytes: int
-) -> tuple[Body, Conversation, Compaction | None]:
-    """The conversation of a body; the exception of a compaction is returned beside it."""
-    body = parse(raw, encoding, max_bytes=max_bytes)
-    try:
-        return body, api.read(body), None
-    except Compaction as compaction:
-        return body, compaction.conversation, compaction
+def _decided(session: OpenSession, api: Api, read: ReadBody) -> tuple[Decision, Body]:
+    return paging.decide(session, read.conversation), _rewritten(session, api, read)
+
+
+def _rewritten(session: OpenSession, api: Api, read: ReadBody) -> Body:
+    return api.rewrite(read.body, paging.changes_of(session, read.conversation))
 
 
 def _headers(prepared: Prepared, request: ClientRequest) -> RawHeaders:

@@ -8,6 +8,7 @@ whitespace does not count.
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
+from typing import Self
 
 KEY_LENGTH = 24
 """Hexadecimal digits of a hash in a key: 96 bits."""
@@ -55,6 +56,12 @@ class EntryKeys:
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
+
+    def copy(self) -> Self:
+        """Keys that go on from the same entry."""
+        copied = type(self)()
+        copied._seen = self._seen.copy()
+        return copied
 
     def of(self, role: str, text: str) -> str:
         """The key of the next entry with this text."""

@@ -17,7 +17,6 @@ A memory that does not mention the name is no candidate, unless the name is that
 then memories without a subject of their own ("Has a cashew allergy") are about it, too.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -148,7 +147,6 @@ def rank_overview(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) ->
     question = analysis.overview or OverviewQuestion("owner")
     facets = _facets(pool)
     age = np.maximum(now_s - pool.happened_at_s, 0) / RECENCY_HALF_LIFE_S
-    vectors = _vectors(pool)
     parts = {
         "facet": _facet_values(pool, facets, question),
         "subject": _subject_values(pool, question),
@@ -165,24 +163,23 @@ def rank_overview(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) ->
             name: WEIGHTS[name] * np.clip(evidence[name], -EVIDENCE_MAX, EVIDENCE_MAX)
             for name in ("meaning", "words")
         }
-    parts["variety"] = _variety(sum(parts.values(), np.zeros(len(pool))), vectors, facets)
+    parts["variety"] = _variety(sum(parts.values(), np.zeros(len(pool))), _Words(pool.texts), facets)
     return Ranking(sum(parts.values(), np.zeros(len(pool))), parts)
 
 
-def _variety(values: Floats, vectors: Floats, facets: Sequence[tuple[Facet, ...]]) -> Floats:
+def _variety(values: Floats, words: "_Words", facets: Sequence[tuple[Facet, ...]]) -> Floats:
     """What similar memories that were selected before take from each one."""
-    left = list(range(len(values)))
-    nearest, costs = np.zeros(len(values)), np.zeros(len(values))
-    repeated: Counter[str] = Counter()
-    main = [each[0] if each else "" for each in facets]
-    by_facet = np.array([REPEATED_HOME_COST if each == "home" else REPEATED_FACET_COST for each in main])
+    nearest, costs, selected = np.zeros(len(values)), np.zeros(len(values)), np.zeros(len(values), bool)
+    names, main = np.unique([each[0] if each else "" for each in facets], return_inverse=True)
+    repeated = np.zeros(len(names))
+    by_facet = np.where(names == "home", REPEATED_HOME_COST, REPEATED_FACET_COST)
     for _ in range(min(len(values), SELECTED_MAX)):
-        counts = np.array([repeated[main[each]] for each in left])
-        costs[left] = -SIMILARITY_COST * nearest[left] - by_facet[left] * counts
-        best = max(left, key=lambda each: (values[each] + costs[each], -each))
-        left.remove(best)
+        open_costs = -SIMILARITY_COST * nearest - (by_facet * repeated)[main]
+        costs = np.where(selected, costs, open_costs)
+        best = int(np.argmax(np.where(selected, -np.inf, values + costs)))
+        selected[best] = True
         repeated[main[best]] += 1
-        nearest = np.maximum(nearest, vectors @ vectors[best])
+        nearest = np.maximum(nearest, words.similarities(best))
     return costs
 
 
@@ -314,15 +311,28 @@ def _facets(pool: CandidatePool) -> list[tuple[Facet, ...]]:
     return [facets_of(text, category) for text, category in zip(pool.texts, _categories(pool), strict=True)]
 
 
-def _vectors(pool: CandidatePool) -> Floats:
-    """A unit vector of each candidate's words, rare ones weighing more (TF-IDF); zeros without words."""
-    words = [frozenset(_WORD.findall(text[:TEXT_MAX_CHARACTERS].casefold())) for text in pool.texts]
-    counts = Counter(word for each in words for word in each)
-    columns = {word: column for column, word in enumerate(sorted(counts))}
-    vectors = np.zeros((len(pool), max(len(columns), 1)))
-    for row, each in enumerate(words):
-        for word in each:
-            vectors[row, columns[word]] = math.log(len(pool) / counts[word])
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit_vectors: Floats = vectors / np.maximum(norms, np.finfo(float).tiny)
-    return unit_vectors
+class _Words:
+    """The distinct words of candidates, rare ones weighing more (TF-IDF), to compare one with all others."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        distinct = [dict.fromkeys(_WORD.findall(text[:TEXT_MAX_CHARACTERS].casefold())) for text in texts]
+        columns: dict[str, int] = {}
+        words = np.array([columns.setdefault(word, len(columns)) for each in distinct for word in each], int)
+        rows = np.repeat(np.arange(len(texts)), [len(each) for each in distinct])
+        counts = np.bincount(words)
+        weights = np.log(len(texts) / counts)[words]
+        norms = np.sqrt(np.bincount(rows, weights**2, len(texts)))
+        weights = weights / np.maximum(norms, np.finfo(float).tiny)[rows]
+        # A word of one candidate makes it similar to itself only.
+        is_shared = counts[words] > 1
+        self._words, self._rows, self._weights = words[is_shared], rows[is_shared], weights[is_shared]
+        self._starts = np.searchsorted(self._rows, np.arange(len(texts) + 1))
+        self._own_weights = np.zeros(len(columns))
+
+    def similarities(self, candidate: int) -> Floats:
+        """The cosine of every candidate's words with those of this one."""
+        own = slice(self._starts[candidate], self._starts[candidate + 1])
+        self._own_weights[self._words[own]] = self._weights[own]
+        products = self._own_weights[self._words] * self._weights
+        self._own_weights[self._words[own]] = 0.0
+        return np.bincount(self._rows, products, len(self._starts) - 1).astype(np.float64, copy=False)

@@ -93,9 +93,6 @@ NEIGHBOUR_PARTS = (
 
 CONTEXT_PARTS = (*NEIGHBOUR_PARTS, "conversation words", "conversation meaning")
 
-EVIDENCE_PARTS = ("meaning", "words", "cosine", "coverage", "exact token", "on its own", *CONTEXT_PARTS)
-"""The parts that say that a candidate is about the query."""
-
 TURN_HANDICAP = 6.0
 """R@10 of BEAM and LoCoMo at 0 was .656 and .799, at 4 .651 and .824, at 8 .637 and .828."""
 
@@ -122,12 +119,6 @@ class Ranking:
 
     fused: Floats
     parts: Mapping[str, Floats]
-
-    @property
-    def evidence(self) -> Floats:
-        """What speaks for each candidate, without metadata such as who said it and when."""
-        found: Floats = np.sum([self.parts[name] for name in EVIDENCE_PARTS if name in self.parts], axis=0)
-        return found
 
     def parts_of(self, index: int) -> dict[str, float]:
         """The parts of one candidate that are not zero."""

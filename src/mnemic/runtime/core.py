@@ -50,7 +50,8 @@ class Core:
         self.serving_model: str | None = None
         """The serving embedding model, as far as this process knows (see `serving_model.py`)."""
         self.event_signal = EventSignal()
-        self.reading_slots = FairSlots(settings.document_processes)
+        self.reading_slots = FairSlots(settings.document_processes, what="documents")
+        self.embedding_turns = FairSlots(1, what="texts")
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
         self.background_tasks.on_close(HOURLY_METRICS, self.write_hourly_metrics)
         self._storage = storage
@@ -115,6 +116,7 @@ class Core:
         guest.call_metrics = self.call_metrics
         guest.event_signal = self.event_signal
         guest.reading_slots = self.reading_slots
+        guest.embedding_turns = self.embedding_turns
         return guest
 
     @asynccontextmanager

@@ -1,6 +1,7 @@
 """Slots for work that takes much CPU time: bounded in all and for each tenant, so that none takes all.
 
-A tenant may use half of the slots, at least one. Who waits is served in the order of arrival. A tenant that
+A tenant may use half of the slots, at least one. With one slot, tenants take turns: one call of each waits
+for the slot, its other calls wait behind that one, and all queues are in the order of arrival. A tenant that
 has `WAITING_MAX` calls waiting gets TooManyRequestsError for the next one.
 """
 
@@ -19,7 +20,9 @@ RETRY_AFTER_S = 10.0
 class FairSlots:
     """Not thread-safe: everything happens in one event loop."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *, what: str) -> None:
+        """`what` completes messages: "documents"."""
+        self._what = what
         self._all = asyncio.Semaphore(count)
         self._per_tenant = max(1, count // 2)
         self._tenants: dict[UUID, asyncio.Semaphore] = {}
@@ -31,7 +34,7 @@ class FairSlots:
         calls = self._calls.get(tenant_id, 0)
         if calls >= WAITING_MAX:
             raise TooManyRequestsError(
-                f"{calls} documents of this tenant are being read or wait for it. Try again later.",
+                f"{calls} {self._what} of this tenant are being worked on or wait for it. Try again later.",
                 retry_after_s=RETRY_AFTER_S,
             )
         self._calls[tenant_id] = calls + 1

@@ -18,4 +18,9 @@ async def serving_embedder(core: Core) -> TextEmbedder:
             row = await transaction.first("reembedding.model")
             row = row if row is not None else await transaction.one("reembedding.adopt")
         core.serving_model = row["model"]
-    return core.models.embedder_named(core.serving_model) if core.serving_model is not None else core.embedder
+    return embedder_in_turns(core, core.serving_model or core.embedder.name)
+
+
+def embedder_in_turns(core: Core, name: str) -> TextEmbedder:
+    """The embedder with this name; the tenants of a server take turns at its process."""
+    return core.models.embedder_named(name).in_turns(lambda: core.embedding_turns.slot(core.tenant.id))

@@ -89,6 +89,9 @@ class Authenticator:
             limits.tenant_recall_rate_per_minute, holder="The tenant of this API key"
         )
         self.requests = Quota("requests in progress", limits.requests, retry_after_s=BUSY_RETRY_AFTER_S)
+        self.form_bytes = Quota(
+            "bytes of forms in memory", limits.body_bytes, retry_after_s=BUSY_RETRY_AFTER_S
+        )
         self._cached: OrderedDict[bytes, AuthenticatedKey] = OrderedDict()
         self._sessions: OrderedDict[bytes, AuthenticatedSession] = OrderedDict()
         self._lookups = asyncio.Semaphore(UNKNOWN_KEY_LOOKUPS_MAX)

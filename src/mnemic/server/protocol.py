@@ -29,7 +29,7 @@ TOO_SLOW = b"HTTP/1.1 408 Request Timeout" + _AND_CLOSE
 TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large" + _AND_CLOSE
 TOO_MANY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5" + _AND_CLOSE
 PARSED_BYTES = 16 * 1024
-"""Data is parsed in slices of this size; requests sent ahead are counted after each."""
+"""Data is parsed in slices of this size; requests sent ahead are counted after each. A body is not sliced."""
 
 
 class CoalescingTransport:
@@ -77,6 +77,8 @@ class BoundedProtocol(HttpToolsProtocol):
     _unread_timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _is_in_body = False
+    _body_bytes_left = 0
+    """Of a body whose length was declared: no other request is in these bytes."""
 
     def __init__(self, *arguments: Any, table: ConnectionTable, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -93,10 +95,13 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Process data in slices, unless the connection is closing."""
-        for start in range(0, len(data), PARSED_BYTES):
+        start = 0
+        while start < len(data):
             if self.transport.is_closing():
                 return
-            self._parse(data[start : start + PARSED_BYTES])
+            end = start + max(PARSED_BYTES, self._body_bytes_left)
+            self._parse(data[start:end])
+            start = end
             if len(self.pipeline) > PIPELINED_MAX:
                 self._give_up(TOO_MANY)
 
@@ -113,14 +118,22 @@ class BoundedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """Stop the timer; the body follows."""
         self._is_in_body = True
+        declared = next((value for name, value in self.headers if name == b"content-length"), b"0")
+        self._body_bytes_left = int(declared)
         self._header_bytes = 0
         self._table.mark_busy(self)
         self._stop_timers()
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        """Count what is left."""
+        self._body_bytes_left -= len(body)
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
         """The body is complete; another request may follow."""
         self._is_in_body = False
+        self._body_bytes_left = 0
         self._stop_timers()
         super().on_message_complete()
 

@@ -6,7 +6,7 @@ over one database each have their own.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -60,11 +60,24 @@ class Quota:
     @contextmanager
     def held(self, found: AuthenticatedKey, amount: int = 1) -> Iterator[None]:
         """Take an amount for the time of a block."""
-        self.take(found, amount)
-        try:
+        with self.growing(found) as take:
+            take(amount)
             yield
+
+    @contextmanager
+    def growing(self, found: AuthenticatedKey) -> Iterator[Callable[[int], None]]:
+        """A function that takes an amount more for the time of the block."""
+        taken = 0
+
+        def take(amount: int) -> None:
+            nonlocal taken
+            self.take(found, amount)
+            taken += amount
+
+        try:
+            yield take
         finally:
-            self.give_back(found, amount)
+            self.give_back(found, taken)
 
     def _bounds(self, found: AuthenticatedKey) -> tuple[tuple[Hashable, int, str], ...]:
         return (

@@ -228,6 +228,18 @@ CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expande
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 #variable_conflict use_column
+DECLARE
+    -- Variables: a field of a composite value is extracted for every row. Most recalls filter by these only.
+    wanted_statuses text[] := (filter).statuses;
+    wanted_channels text[] := (filter).channels;
+    given_moment timestamptz := (filter).moment;
+    in_branch boolean := (filter).branch IS NOT NULL;
+    is_granted boolean := (granted).statuses IS NOT NULL;
+    reads_past boolean := as_of IS NOT NULL OR (filter).branch IS NOT NULL;
+    filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
+        (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
+        (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
+    ) > 0;
 BEGIN
     RETURN QUERY
     WITH term AS MATERIALIZED (
@@ -253,7 +265,7 @@ BEGIN
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
             SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            WHERE older_id = given.memory_id AND NOT is_granted
             ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
@@ -277,7 +289,7 @@ BEGIN
         array_agg(extract(epoch FROM found.happened_at)::float8), array_agg(found.confidence),
         array_agg(found.usefulness), array_agg(found.salience), array_agg(found.anchored),
         array_agg(
-            CASE WHEN found.valid_to <= (filter).moment THEN -1 WHEN found.valid_from > (filter).moment THEN 1 ELSE 0 END
+            CASE WHEN found.valid_to <= given_moment THEN -1 WHEN found.valid_from > given_moment THEN 1 ELSE 0 END
         ),
         array_agg((
             SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
@@ -324,12 +336,12 @@ BEGIN
                 counts.last_retrieved_at, last_injected_at, words
             FROM state.memories
             LEFT JOIN (
-                SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
+                SELECT * FROM state.recall_counts WHERE NOT is_granted
             ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true)
+              AND (NOT reads_past OR coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true))
               AND (
-                  (granted).statuses IS NULL
+                  NOT is_granted
                   OR branch IS NULL
                   AND (as_of IS NULL OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted))
               )
@@ -339,24 +351,28 @@ BEGIN
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
                 change_reason, whole_id, chunk_index, chunk_count, external_id,
-                CASE WHEN (granted).statuses IS NULL THEN usefulness ELSE 0.5 END,
-                CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
+                CASE WHEN is_granted THEN 0.5 ELSE usefulness END, CASE WHEN is_granted THEN 0.5 ELSE salience END, reinforcement_count, retrieval_count,
                 last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
-            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+            WHERE reads_past
               AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= mnemic.known_at(filter, channel, as_of)
               AND known_until > mnemic.known_at(filter, channel, as_of)
               AND (
-                  (granted).statuses IS NULL
+                  NOT is_granted
                   OR branch IS NULL AND mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
               )
         ) AS known
-        WHERE ((filter).branch IS NULL OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
-          AND mnemic.matches_filter(
-            filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
-            valid_from, valid_to, role, name, source, metadata
-        )
+        WHERE (NOT in_branch OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
+          AND status = ANY(wanted_statuses) AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > given_moment)
+          AND (wanted_channels IS NULL OR channel = ANY(wanted_channels))
+          AND (
+              NOT filters_more
+              OR mnemic.matches_filter(
+                  filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
+                  valid_from, valid_to, role, name, source, metadata
+              )
+          )
         OFFSET 0
     ) AS found;
 END
@@ -1827,6 +1843,9 @@ DECLARE
     wanted_statuses text[] := (filter).statuses;
     wanted_channels text[] := (filter).channels;
     moment timestamptz := (filter).moment;
+    in_branch boolean := (filter).branch IS NOT NULL;
+    is_granted boolean := (granted).statuses IS NOT NULL;
+    reads_past boolean := as_of IS NOT NULL OR (filter).branch IS NOT NULL;
     filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
         (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
         (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
@@ -1837,7 +1856,7 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
     -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
-    IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
+    IF is_granted AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
         AND num_nonnulls(
             (filter).tags, (filter).any_tags, (filter).categories, (filter).conversation, (filter).metadata
         ) > 0
@@ -1870,13 +1889,14 @@ BEGIN
             WHERE few IS NULL
               AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               AND (
-                  (filter).branch IS NULL
-                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
+                  NOT reads_past OR coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               )
               AND (
-                  (granted).statuses IS NULL
+                  NOT in_branch OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
+              )
+              AND (
+                  NOT is_granted
                   OR now.branch IS NULL
                   AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
               )
@@ -1898,17 +1918,16 @@ BEGIN
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
-            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+            WHERE reads_past
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= mnemic.known_at(filter, past.channel, as_of)
               AND past.known_until > mnemic.known_at(filter, past.channel, as_of)
               AND (
-                  (filter).branch IS NULL
-                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
+                  NOT in_branch OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
               )
               AND (
-                  (granted).statuses IS NULL
+                  NOT is_granted
                   OR past.branch IS NULL AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
               )
               AND mnemic.matches_filter(
@@ -1919,9 +1938,10 @@ BEGIN
         ) AS found
     ),
     counted AS (
-        SELECT term.place, count(hit.place) AS hits
-        FROM term LEFT JOIN hit ON hit.place = term.place AND weights IS NULL
-        GROUP BY term.place
+        SELECT term.place, coalesce(counts.hits, 0) AS hits
+        FROM term
+        LEFT JOIN (SELECT hit.place, count(*) AS hits FROM hit WHERE weights IS NULL GROUP BY hit.place) AS counts
+            ON counts.place = term.place
     ),
     weighed AS (
         SELECT
@@ -2885,6 +2905,9 @@ CREATE FUNCTION mnemic.query_words(query text, in_language text) RETURNS TABLE(w
     AS $_$
 DECLARE
     prefix_min CONSTANT int := 4;
+    -- The Spanish stopwords have "donde" but not "dónde", which asks; both have the same stem.
+    question_words CONSTANT text[] :=
+        '{adónde,cómo,cuál,cuáles,cuándo,cuánta,cuántas,cuánto,cuántos,dónde,quién,quiénes}';
 BEGIN
     IF in_language IS NULL THEN
         RETURN QUERY
@@ -2932,6 +2955,7 @@ BEGIN
         (CASE WHEN char_length(stem.lexeme) >= prefix_min THEN stem.lexeme ELSE written.lexeme END),
         (CASE WHEN NOT starts_with(written.lexeme, stem.lexeme) THEN left(written.lexeme, char_length(stem.lexeme)) END)
     ) AS beginning (prefix)
+    WHERE coalesce(written.lexeme, '') <> ALL (question_words)
     GROUP BY stem.lexeme;
 END
 $_$;
@@ -4287,6 +4311,18 @@ BEGIN
         changed_position = EXCLUDED.changed_position;
     UPDATE queue.event_logs SET last_position = numbered + moved WHERE tenant_id = verified_tenant;
     RETURN moved;
+END
+$$;
+
+CREATE FUNCTION mnemic.session_version(of_tenant uuid, of_owner text, of_session text) RETURNS TABLE(version integer, level_count integer)
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT sessions.version, sessions.level_count
+    FROM state.context_sessions AS sessions
+    WHERE sessions.tenant_id = of_tenant AND sessions.owner = of_owner AND sessions.session = of_session;
 END
 $$;
 

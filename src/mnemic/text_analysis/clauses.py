@@ -56,6 +56,8 @@ ValueKind = Literal["number", "name", "words"]
 Words = Sequence[str]
 
 _POSSESSIVE = re.compile(r"['’]s?$")
+_NOUNS_OF_ONE_VALUE = SINGLE_VALUED_ATTRIBUTES | KNOWN_NOUNS
+_FAVOURITE = frozenset({"favourite", "favorite"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +102,7 @@ def _possession(subject: Words, copula: str, rest: Words) -> Clause | None:
     place = [rest[0]] if rest[0] in PREPOSITIONS else []
     value = rest[len(place) :]
     kind = value_kind(value[1:] if value and value[0] == "number" else value)
-    is_known = noun[-1] in SINGLE_VALUED_ATTRIBUTES | KNOWN_NOUNS or bool(
-        {"favourite", "favorite"}.intersection(noun)
-    )
+    is_known = noun[-1] in _NOUNS_OF_ONE_VALUE or not _FAVOURITE.isdisjoint(noun)
     if kind is None or (kind == "words" and (not is_known or value[0] in JUDGING)):
         return None
     if place and not is_known and (noun[-1] in OCCASIONS and subject[0].casefold() not in DEFINITE):
@@ -130,7 +130,7 @@ def _attribute_noun(subject: Words) -> tuple[Words, Words]:
         and not ends
         and folded == [subject[0].casefold(), *subject[1:]]
     )
-    if is_compound and folded[1] not in NOT_SPECIFIC and folded[-1] in SINGLE_VALUED_ATTRIBUTES | KNOWN_NOUNS:
+    if is_compound and folded[1] not in NOT_SPECIFIC and folded[-1] in _NOUNS_OF_ONE_VALUE:
         return folded[1:], subject[:1]
     return (), ()
 

@@ -29,7 +29,7 @@ class AuditRecord:
 
 
 ActOutcome = Literal["succeeded", "failed", "unfinished"]
-"""How an act ended; an unfinished one still runs, or was interrupted."""
+"""How an action ended; an unfinished one still runs, or was interrupted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import httpx
 
+from tests.server.running import TLS
+
 CALL_TIMEOUT_S = 30.0
 REPEAT_PAUSE_S = 0.1
 BATCH_ITEMS = 20
@@ -55,7 +57,8 @@ class MixedLoad:
         return len(self.acknowledged) >= texts
 
     def client(self) -> httpx.Client:
-        return httpx.Client(base_url=self._url, headers=self._headers, timeout=CALL_TIMEOUT_S)
+        # A context of its own takes longer to make than a call, on cores that the server needs to start.
+        return httpx.Client(base_url=self._url, headers=self._headers, timeout=CALL_TIMEOUT_S, verify=TLS)
 
     def _write(self, who: str) -> None:
         with self.client() as client:

@@ -1,13 +1,13 @@
 """`mnemic serve` as a service manager runs it: started again when it has died."""
 
 import os
-import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.free_port import free_port
 from tests.waiting import wait_until
 
 MNEMIC = str(Path(sys.executable).with_name("mnemic"))
@@ -19,7 +19,7 @@ class Service:
     """States: running from `start` to `stop`, which may alternate; `close` stops it for good."""
 
     def __init__(self, settings: Mapping[str, str], log: Path) -> None:
-        self.port = _free_port()
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._environment = {**os.environ, **settings}
         self._log = log
@@ -64,10 +64,3 @@ class Service:
                 )
             self._process.wait()
             self._closed.wait(RESTART_PAUSE_S)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

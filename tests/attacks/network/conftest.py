@@ -14,7 +14,7 @@ from tests.conftest import LIMITS, open_database
 from tests.password_server import PasswordServer
 from tests.stalling_proxy import StallingProxy, stalling_proxy
 
-SHORT = Limits(pool_size=4, statement_timeout_s=1, connect_timeout_s=2)
+SHORT = Limits(pool_size=4, statement_timeout_s=2, connect_timeout_s=4)
 
 
 @pytest.fixture(scope="session")

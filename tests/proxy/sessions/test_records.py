@@ -1,5 +1,6 @@
 """What the proxy records of a session, and what the next session begins with."""
 
+import asyncio
 from contextlib import aclosing
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from tests.proxy.running import RunningProxy, running_proxy
 from tests.proxy.sessions.sdk_clients import AnthropicSession, ChatSession, ResponsesSession, Session
-from tests.proxy.upstream.script import Call, Use, script, step
+from tests.proxy.upstream.script import Call, Failure, Use, script, step
 from tests.proxy.upstream.server import Upstream
 from tests.waiting import wait_for
 
@@ -52,6 +53,33 @@ async def test_turns_and_tool_calls_are_recorded_once(
             assert (call.tool, call.arguments, call.succeeded) == ("read", {"path": "a.py"}, True)
             assert call.result is not None
             assert "value_0_a.py" in call.result
+
+
+async def test_nothing_is_recorded_of_a_turn_that_the_client_leaves(
+    proxied: Upstream, paging_proxy: RunningProxy
+) -> None:
+    """In the second round, after a hidden call; the client then repeats its request."""
+    proxied.script = script([step(RECALL), step("Half a sentence.", failure=Failure(hold_after=2))])
+    headers = {"x-mnemic-key": paging_proxy.create_key("left").key}
+    async with aclosing(AnthropicSession(paging_proxy.url, default_headers=headers)) as session:
+        asking = asyncio.create_task(session.ask("Leave in the middle."))
+        await wait_for(lambda: len(proxied.turns()) == 2, what="the second round to begin")
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+    await wait_for(lambda: proxied.received[-1].client_left, what="the provider to see that nobody reads")
+    proxied.forget()
+    proxied.script = script([step("A whole sentence.")])
+    async with aclosing(AnthropicSession(paging_proxy.url, default_headers=headers)) as session:
+        assert await session.ask("Leave in the middle.") == "A whole sentence."
+    conversations = paging_proxy.memory("left").conversations
+    await wait_for(
+        lambda: len(paging_proxy.run(conversations.recent(owner="default"))) >= 2,
+        what="the turn to be recorded",
+    )
+    (recorded,) = paging_proxy.run(conversations.list(owner="default"))
+    turns = paging_proxy.run(conversations.turns(recorded.conversation, owner="default"))
+    assert [turn.content for turn in turns] == ["Leave in the middle.", "A whole sentence."]
+    assert proxied.problems == []
 
 
 async def test_a_session_begins_with_what_an_earlier_one_retained(

@@ -37,7 +37,12 @@ _INITDB_OPTIONS = (
     "--auth=peer",
     "--encoding=UTF8",
 )
+# The built-in locale sorts and folds the same on every machine. The parser of full-text search goes by the
+# ctype, which is the system's: in the ctype C, quotes and dashes beyond ASCII are letters. A system that does
+# not have C.UTF-8 gets the ctype C.
 _BUILTIN_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
+_UTF8_CTYPE = "--lc-ctype=C.UTF-8"
+_UNKNOWN_CTYPE = "invalid locale name"
 _LIBC_LOCALE = ("--locale-provider=libc", "--locale=C.UTF-8")
 _FIRST_WITH_BUILTIN_LOCALE = 17
 _NOTE = "# Mnemic overwrites this file at each start.\n"
@@ -115,9 +120,12 @@ def _run_initdb(
         _owned_by(account, new) as (path, fds),
     ):
         has_builtin = int(binaries.major_version) >= _FIRST_WITH_BUILTIN_LOCALE
-        locale = _BUILTIN_LOCALE if has_builtin else _LIBC_LOCALE
+        locale = (*_BUILTIN_LOCALE, _UTF8_CTYPE) if has_builtin else _LIBC_LOCALE
         command = [str(binaries.folder / "initdb"), "-D", path, *_INITDB_OPTIONS, *locale]
         done = run_as(account, command, timeout_s=deadline.remaining_s, pass_fds=(lock.fileno(), *fds))
+        if _UNKNOWN_CTYPE in done.stdout and _UTF8_CTYPE in command:
+            command.remove(_UTF8_CTYPE)
+            done = run_as(account, command, timeout_s=deadline.remaining_s, pass_fds=(lock.fileno(), *fds))
     if done.returncode != 0:
         raise server_failure(folder, "the database could not be made", done.stdout.strip())
 

@@ -2,18 +2,27 @@
 
 from collections.abc import Mapping
 
-from mnemic.proxy.anthropic.reading import read_conversation
+from mnemic.proxy.anthropic.reading import ConversationReader, begins_turn, read_conversation
 from mnemic.proxy.anthropic.relay import AnthropicRelay
 from mnemic.proxy.anthropic.rewriting import rewrite_body
 from mnemic.proxy.anthropic.thinking import binding_headers
 from mnemic.proxy.errors import error_body
-from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
+from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation, Reader
 
 
 class AnthropicApi:
     """Reads, rewrites and relays. Holds no state."""
 
     name: ApiName = "anthropic"
+    items_field = "messages"
+
+    def reader(self, body: Body) -> Reader:
+        """A reader that has read no item yet."""
+        return ConversationReader(body)
+
+    def begins_turn(self, before: Body, item: Body) -> bool:
+        """Whether an item begins a turn of the assistant."""
+        return begins_turn(before, item)
 
     def read(self, body: Body) -> Conversation:
         """The conversation of a request; `Unsure` if the proxy must not touch it."""

@@ -2,13 +2,14 @@
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any, Self
 
 from mnemic.context.entry import Entry
 from mnemic.proxy.anthropic.blocks import Block, Run, blocks_of, runs_of, texts_of
 from mnemic.proxy.anthropic.turns import TurnPlaces, shown_turn
-from mnemic.proxy.beginning import ShownTurn, beginning_of
+from mnemic.proxy.beginning import Beginning
 from mnemic.proxy.json_text import dump_json
 from mnemic.proxy.protocol import Body, Compaction, Conversation, Unsure
 from mnemic.proxy.turn_keys import root_hash
@@ -24,13 +25,9 @@ ROLES = frozenset({"user", "assistant", "system"})
 
 def read_conversation(body: Body) -> Conversation:
     """The conversation of a body."""
-    _check_shape(body)
-    runs = list(runs_of(body["messages"]))
-    _check_runs(runs)
-    conversation = _conversation(body, runs)
-    if is_compaction(runs[-1]):
-        raise Compaction("compaction request", conversation)
-    return conversation
+    reader = ConversationReader(body)
+    reader.read(body["messages"])
+    return reader.conversation()
 
 
 def is_compaction(last: Run) -> bool:
@@ -56,47 +53,105 @@ def thinking_type(body: Body) -> str:
     return str(thinking.get("type", "disabled")) if isinstance(thinking, dict) else "disabled"
 
 
-def _conversation(body: Body, runs: Sequence[Run]) -> Conversation:
-    turns, open_turn = _turns(body, runs)
-    metadata = body.get("metadata")
-    return Conversation(
-        model=str(body.get("model", "")),
-        entries=tuple(_entries(body, runs)),
-        root=root_hash(_first_words(runs[0])),
-        tool_names=frozenset(str(tool.get("name")) for tool in body["tools"]),
-        is_streamed=body.get("stream") is True,
-        has_thinking=any(run.has_thinking for run in runs),
-        at_user_turn=not runs[-1].results,
-        fixed_chars=len(dump_json([body.get("system"), body["tools"]])),
-        client_session=str(metadata.get("user_id") or "") if isinstance(metadata, dict) else "",
-        last_turn=turns[-1] if turns else "",
-        open_turn=open_turn,
-        beginning=beginning_of(_said(runs)),
-    )
+class ConversationReader:
+    """Reads the messages of a conversation in order. A copy continues from the same message."""
 
+    def __init__(self, body: Body) -> None:
+        """Takes the fields of a body; `read` takes its messages."""
+        _check_fields(body)
+        self._model = str(body.get("model", ""))
+        self._tool_names = frozenset(str(tool.get("name")) for tool in body["tools"])
+        self._is_streamed = body.get("stream") is True
+        self._fixed_chars = len(dump_json([body.get("system"), body["tools"]]))
+        metadata = body.get("metadata")
+        self._client_session = str(metadata.get("user_id") or "") if isinstance(metadata, dict) else ""
+        self._must_keep_thinking = thinking_type(body) == "enabled"
+        self._root = b""
+        self._beginning = Beginning()
+        self._has_thinking = False
+        self._last: Run | None = None
+        self._last_turn = self._open_turn = ""
+        self._places = TurnPlaces()
+        self._pairs = _Pairs()
+        self._keys = _TextKeys()
+        self._calls: dict[str, Block] = {}
+        system = texts_of(blocks_of({"content": body.get("system")}))
+        self._entries = [Entry(self._keys.of("instructions", text), "instructions", text) for text in system]
 
-def _turns(body: Body, runs: Sequence[Run]) -> tuple[list[str], str]:
-    """Keys of the assistant's turns, and the first one whose thinking must stay.
+    def copy(self) -> Self:
+        """A reader that has read the same; each goes on by itself."""
+        copied = copy(self)
+        copied._places = self._places.copy()
+        copied._pairs = self._pairs.copy()
+        copied._keys = self._keys.copy()
+        copied._calls = dict(self._calls)
+        copied._entries = list(self._entries)
+        return copied
 
-    With thinking of a fixed budget, a turn whose results are being sent must begin with a thinking block.
-    """
-    places, keys, open_turn = TurnPlaces(), [], ""
-    for run in runs:
+    def read(self, messages: Sequence[Body]) -> None:
+        """Read the next messages; what they end with must not go on in those after them."""
+        for message in messages:
+            _check_message(message)
+        for run in runs_of(messages):
+            self._read_run(run)
+
+    def conversation(self) -> Conversation:
+        """What was read; `Unsure` if it cannot end here."""
+        last = self._last
+        if last is None or last.role == "assistant":
+            raise Unsure("no message of the user at the end")
+        self._pairs.check_end()
+        conversation = Conversation(
+            model=self._model,
+            entries=tuple(self._entries),
+            root=self._root,
+            tool_names=self._tool_names,
+            is_streamed=self._is_streamed,
+            has_thinking=self._has_thinking,
+            at_user_turn=not last.results,
+            fixed_chars=self._fixed_chars,
+            client_session=self._client_session,
+            last_turn=self._last_turn,
+            open_turn=self._open_turn if self._must_keep_thinking else "",
+            beginning=self._beginning,
+        )
+        if is_compaction(last):
+            raise Compaction("compaction request", conversation)
+        return conversation
+
+    def _read_run(self, run: Run) -> None:
+        if self._last is None:
+            if run.role != "user":
+                raise Unsure("no message of the user at the start")
+            self._root = root_hash(_first_words(run))
+        self._pairs.check(run)
+        for block in run.blocks:
+            entry = _entry(run.role, block, self._keys, self._calls)
+            if entry is not None:
+                self._entries.append(entry)
+        self._has_thinking = self._has_thinking or run.has_thinking
+        self._note_turn(run)
+        self._last = run
+
+    def _note_turn(self, run: Run) -> None:
+        """Keep the keys of the assistant's turns, and the first one whose thinking must stay.
+
+        With thinking of a fixed budget, a turn whose results are being sent must begin with a thinking block.
+        """
         if run.role == "assistant":
-            keys.append(places.key_of(run))
-            open_turn = open_turn or keys[-1]
-        elif run.role == "user" and not run.results:
-            open_turn = ""
-        places.pass_by(run)
-    return keys, open_turn if thinking_type(body) == "enabled" else ""
-
-
-def _said(runs: Sequence[Run]) -> Iterator[str | ShownTurn]:
-    for run in runs:
-        if run.role == "assistant":
-            yield shown_turn(run)
+            self._last_turn = self._places.key_of(run)
+            self._open_turn = self._open_turn or self._last_turn
+            self._beginning = self._beginning.answered(shown_turn(run))
         elif run.role == "user":
-            yield from _first_words(run)
+            if not run.results:
+                self._open_turn = ""
+            self._beginning = self._beginning.after(_first_words(run))
+        self._places.pass_by(run)
+
+
+def begins_turn(before: Body, message: Body) -> bool:
+    """Whether a message begins a turn of the assistant: what is before it can be read by itself."""
+    return message.get("role") == "assistant" and before.get("role") == "user"
 
 
 def _first_words(run: Run) -> list[str]:
@@ -105,7 +160,7 @@ def _first_words(run: Run) -> list[str]:
     return own or texts
 
 
-def _check_shape(body: Body) -> None:
+def _check_fields(body: Body) -> None:
     tools, messages = body.get("tools"), body.get("messages")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         raise Unsure("no tools")
@@ -113,37 +168,46 @@ def _check_shape(body: Body) -> None:
         raise Unsure("no tools of the client")
     if not isinstance(messages, list) or not messages:
         raise Unsure("no messages")
-    for message in messages:
-        if not isinstance(message, dict) or message.get("role") not in ROLES:
-            raise Unsure("unknown message")
-        content = message.get("content")
-        is_list = isinstance(content, list) and all(isinstance(block, dict) for block in content)
-        if not is_list and not isinstance(content, str):
-            raise Unsure("unknown content")
 
 
-def _check_runs(runs: Sequence[Run]) -> None:
+def _check_message(message: object) -> None:
+    if not isinstance(message, dict) or message.get("role") not in ROLES:
+        raise Unsure("unknown message")
+    content = message.get("content")
+    is_list = isinstance(content, list) and all(isinstance(block, dict) for block in content)
+    if not is_list and not isinstance(content, str):
+        raise Unsure("unknown content")
+
+
+class _Pairs:
     """Calls and results pair, so that what is inserted and replaced keeps them paired."""
-    if runs[0].role != "user" or runs[-1].role == "assistant":
-        raise Unsure("no message of the user at the start or the end")
-    seen: set[str] = set()
-    pending: list[str] = []
-    for run in runs:
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._pending: list[str] = []
+
+    def copy(self) -> Self:
+        copied = copy(self)
+        copied._seen = set(self._seen)
+        return copied
+
+    def check(self, run: Run) -> None:
         if run.role == "system":
-            continue
+            return
         _check_blocks(run)
         if run.role == "user":
-            _check_results(run.results, pending)
-            pending = []
-        elif pending:
+            _check_results(run.results, self._pending)
+            self._pending = []
+            return
+        self.check_end()
+        self._pending = run.call_ids
+        if len(set(self._pending)) != len(self._pending) or not self._seen.isdisjoint(self._pending):
+            raise Unsure("duplicate id")
+        self._seen.update(self._pending)
+
+    def check_end(self) -> None:
+        if self._pending:
             raise Unsure("call without result")
-        else:
-            pending = run.call_ids
-            if len(set(pending)) != len(pending) or not seen.isdisjoint(pending):
-                raise Unsure("duplicate id")
-            seen.update(pending)
-    if pending:
-        raise Unsure("call without result")
 
 
 def _check_results(results: Sequence[str], calls: Sequence[str]) -> None:
@@ -179,24 +243,16 @@ def _is_id(value: object) -> bool:
     return isinstance(value, str) and _ID.fullmatch(value) is not None
 
 
-def _entries(body: Body, runs: Sequence[Run]) -> Iterator[Entry]:
-    keys = _TextKeys()
-    calls: dict[str, Block] = {}
-    system = body.get("system")
-    for text in texts_of(blocks_of({"content": system})):
-        yield Entry(keys.of("instructions", text), "instructions", text)
-    for run in runs:
-        for block in run.blocks:
-            entry = _entry(run.role, block, keys, calls)
-            if entry is not None:
-                yield entry
-
-
 class _TextKeys:
     """Keys of texts: a hash, and which repetition it is."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
+
+    def copy(self) -> Self:
+        copied = type(self)()
+        copied._seen = dict(self._seen)
+        return copied
 
     def of(self, role: str, text: str) -> str:
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()

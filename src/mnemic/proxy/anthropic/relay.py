@@ -28,7 +28,7 @@ class AnthropicRelay:
     def __init__(self, body: Body, hidden: frozenset[str]) -> None:
         self._body = body
         self._hidden = hidden
-        self._place = place_after(body, hidden)
+        self._given = body
         self._response = Response(hidden)
         self._ended: list[Response] = []
         self._chain: list[Body] = []
@@ -97,7 +97,8 @@ class AnthropicRelay:
         content = self._response.content
         if not self._chain and not self._response.hidden_calls:
             return None
-        key = self._place.key_of(turn_of(self._visible()))
+        # Only now: it takes a walk over the whole transcript, which few turns need.
+        key = place_after(self._given, self._hidden).key_of(turn_of(self._visible()))
         if not key:
             return None
         if not content:

@@ -14,16 +14,25 @@ from mnemic.proxy.protocol import Body, Changes, Exchange, HiddenTool, ThinkingC
 
 def rewrite_body(body: Body, changes: Changes) -> Body:
     """The provider's body. Fields keep their order, and unknown ones pass."""
-    runs = list(runs_of(body["messages"]))
-    cuts = changes.cuts or ((_closed_turns(runs),) if changes.drops_thinking else ())
-    unfit = unfit_thinking(body, runs, cuts)
-    messages = _Messages(changes, unfit.removed).rewritten(runs)
+    messages, must_drop = body["messages"], False
+    if changes.exchanges or changes.cuts or changes.drops_thinking:
+        messages, must_drop = _changed_turns(body, changes)
+    elif changes.replaced:
+        messages = [_with_replaced(message, changes.replaced) for message in messages]
     rewritten = {**body, "messages": [*_opening(changes), *messages]}
     if changes.tools:
         rewritten["tools"] = [*body["tools"], *_definitions(body, changes.tools)]
-    if unfit.kept:
+    if must_drop:
         rewritten["thinking"] = dropping_unfit(body.get("thinking"))
     return rewritten
+
+
+def _changed_turns(body: Body, changes: Changes) -> tuple[list[Body], bool]:
+    """Messages of which turns may differ, and whether thinking stays that does not fit."""
+    runs = list(runs_of(body["messages"]))
+    cuts = changes.cuts or ((_closed_turns(runs),) if changes.drops_thinking else ())
+    unfit = unfit_thinking(body, runs, cuts)
+    return list(_Messages(changes, unfit.removed).rewritten(runs)), bool(unfit.kept)
 
 
 class _Messages:
@@ -63,17 +72,20 @@ class _Messages:
             yield from run.messages
             return
         for message in run.messages:
-            shown = self._with_replaced(message)
+            shown = _with_replaced(message, self._changes.replaced)
             if owed:
                 shown, owed = {**shown, "content": [*owed, *blocks_of(shown)]}, ()
             yield shown
 
-    def _with_replaced(self, message: Body) -> Body:
-        replaced = self._changes.replaced
-        blocks = blocks_of(message)
-        if not replaced or replaced.keys().isdisjoint(result_ids(blocks)):
-            return message
-        return {**message, "content": [_replaced_block(block, replaced) for block in blocks]}
+
+def _with_replaced(message: Body, replaced: Mapping[str, str]) -> Body:
+    """A message with results as the pager shows them."""
+    if message["role"] != "user":
+        return message
+    blocks = blocks_of(message)
+    if not replaced or replaced.keys().isdisjoint(result_ids(blocks)):
+        return message
+    return {**message, "content": [_replaced_block(block, replaced) for block in blocks]}
 
 
 def _replaced_block(block: Mapping[str, Any], replaced: Mapping[str, str]) -> Mapping[str, Any]:

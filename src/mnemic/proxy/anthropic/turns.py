@@ -5,6 +5,8 @@ last call before it, and how many times the user spoke since. Text alone is no n
 """
 
 from collections.abc import Sequence
+from copy import copy
+from typing import Self
 
 from mnemic.proxy.anthropic.blocks import Block, Run, runs_of, texts_of
 from mnemic.proxy.anthropic.opening import OPENING_MESSAGES, has_opening
@@ -21,6 +23,12 @@ class TurnPlaces:
         self._hidden_ids: set[str] = set()
         self._last_call = ""
         self._prompts = 0
+
+    def copy(self) -> Self:
+        """Another walk from the same place."""
+        copied = copy(self)
+        copied._hidden_ids = set(self._hidden_ids)
+        return copied
 
     def pass_by(self, run: Run) -> None:
         """Go on past messages."""

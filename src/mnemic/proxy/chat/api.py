@@ -2,17 +2,26 @@
 
 from collections.abc import Mapping
 
-from mnemic.proxy.chat.reading import read_conversation
+from mnemic.proxy.chat.reading import ConversationReader, begins_turn, read_conversation
 from mnemic.proxy.chat.relay import ChatRelay
 from mnemic.proxy.chat.rewriting import rewrite_body
 from mnemic.proxy.errors import error_body
-from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
+from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation, Reader
 
 
 class ChatApi:
     """See `mnemic.proxy.protocol.Api`."""
 
     name: ApiName = "chat"
+    items_field = "messages"
+
+    def reader(self, body: Body) -> Reader:
+        """A reader that has read no item yet."""
+        return ConversationReader(body)
+
+    def begins_turn(self, before: Body, item: Body) -> bool:
+        """Whether an item begins a turn of the assistant."""
+        return begins_turn(before, item)
 
     def read(self, body: Body) -> Conversation:
         """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""

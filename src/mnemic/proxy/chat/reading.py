@@ -1,10 +1,11 @@
 """The conversation of a Chat Completions request."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from copy import copy
+from typing import Any, Self
 
 from mnemic.context.entry import Entry
-from mnemic.proxy.beginning import ShownTurn, beginning_of
+from mnemic.proxy.beginning import Beginning, ShownTurn
 from mnemic.proxy.chat.messages import (
     INSTRUCTION_ROLES,
     KNOWN_ROLES,
@@ -22,61 +23,111 @@ from mnemic.proxy.turn_keys import EntryKeys, root_hash
 
 def read_conversation(body: Body) -> Conversation:
     """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""
-    messages = _checked_messages(body)
-    last = _last_role(messages)
-    leading = _leading_instructions(messages)
-    reader = _Reader()
-    for message in messages[leading:]:
-        reader.read(message)
-    reader.check_end()
-    tools = body.get("tools") or []
-    conversation = Conversation(
-        model=str(body.get("model", "")),
-        entries=tuple(reader.entries),
-        root=root_hash(_first_words(messages)),
-        tool_names=frozenset(_tool_names(tools)),
-        is_streamed=body.get("stream") is True,
-        # No reasoning of this API is bound to the text before it.
-        has_thinking=False,
-        at_user_turn=last == "user",
-        fixed_chars=_fixed_chars(tools, messages[:leading]),
-        client_session=str(body.get("prompt_cache_key") or ""),
-        beginning=beginning_of(_said(messages)),
-    )
-    if not tools:
-        raise without_tools(conversation)
-    return conversation
+    reader = ConversationReader(body)
+    reader.read(body["messages"])
+    return reader.conversation()
 
 
-class _Reader:
-    """Reads messages in order, and checks that every call has its result."""
+class ConversationReader:
+    """Reads messages in order, and checks that every call has its result.
 
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
+    A copy continues from the same message.
+    """
+
+    def __init__(self, body: Body) -> None:
+        """Takes the fields of a body; `read` takes its messages."""
+        _check_fields(body)
+        tools = body.get("tools") or []
+        self._has_tools = bool(tools)
+        self._tool_names = frozenset(_tool_names(tools))
+        self._model = str(body.get("model", ""))
+        self._is_streamed = body.get("stream") is True
+        self._client_session = str(body.get("prompt_cache_key") or "")
+        self._fixed_chars = len(dump_json(tools))
+        self._is_leading = True
+        self._last_role = ""
+        self._first_words: tuple[str, ...] = ()
+        self._has_answer = False
+        self._beginning = Beginning()
+        self._entries: list[Entry] = []
         self._keys = EntryKeys()
         self._calls: dict[str, tuple[str, Mapping[str, Any]]] = {}
         self._open: set[str] = set()
 
-    def read(self, message: Body) -> None:
+    def copy(self) -> Self:
+        """A reader that has read the same; each goes on by itself."""
+        copied = copy(self)
+        copied._keys = self._keys.copy()
+        copied._calls, copied._open = dict(self._calls), set(self._open)
+        copied._entries = list(self._entries)
+        return copied
+
+    def read(self, messages: Sequence[Body]) -> None:
+        """Read the next messages."""
+        for message in messages:
+            _check_message(message)
+            role = message["role"]
+            self._is_leading = self._is_leading and role in INSTRUCTION_ROLES
+            if self._is_leading:
+                self._fixed_chars += len(text_of(message.get("content")))
+                continue
+            if role not in INSTRUCTION_ROLES:
+                # Some clients add instructions behind the last message.
+                self._last_role = str(role)
+            self._read_message(message)
+
+    def conversation(self) -> Conversation:
+        """What was read; `Unsure` if it cannot end here."""
+        if self._last_role in ("", "assistant"):
+            raise Unsure("the last message is neither the user's nor a result")
+        self._check_end()
+        conversation = Conversation(
+            model=self._model,
+            entries=tuple(self._entries),
+            root=root_hash(self._first_words),
+            tool_names=self._tool_names,
+            is_streamed=self._is_streamed,
+            # No reasoning of this API is bound to the text before it.
+            has_thinking=False,
+            at_user_turn=self._last_role == "user",
+            fixed_chars=self._fixed_chars,
+            client_session=self._client_session,
+            beginning=self._beginning,
+        )
+        if not self._has_tools:
+            raise without_tools(conversation)
+        return conversation
+
+    def _read_message(self, message: Body) -> None:
         if message["role"] == "tool":
             return self._read_result(message)
-        self.check_end()
+        self._check_end()
         text = text_of(message.get("content"))
         if message["role"] == "assistant":
             self._read_assistant(message, text)
         elif message["role"] == "user":
-            self.entries.append(Entry(self._keys.of("user", text), "user", text))
+            self._read_user(text)
         else:
-            self.entries.append(Entry(self._keys.of("instructions", text), "instructions", text))
+            self._entries.append(Entry(self._keys.of("instructions", text), "instructions", text))
 
-    def check_end(self) -> None:
+    def _read_user(self, text: str) -> None:
+        self._entries.append(Entry(self._keys.of("user", text), "user", text))
+        self._beginning = self._beginning.said(text)
+        if not self._has_answer:
+            # Some clients begin with a message of their own.
+            self._first_words = (*self._first_words, text)
+
+    def _check_end(self) -> None:
         """Called where no call may be open: before the next message, and at the end."""
         if self._open:
             raise Unsure("a call has no result")
 
     def _read_assistant(self, message: Body, text: str) -> None:
+        self._has_answer = True
+        turn = ShownTurn(text, [str(call.get("id")) for call in calls_of(message)])
+        self._beginning = self._beginning.answered(turn)
         if text:
-            self.entries.append(Entry(self._keys.of("assistant", text), "assistant", text))
+            self._entries.append(Entry(self._keys.of("assistant", text), "assistant", text))
         for call in calls_of(message):
             self._read_call(call)
 
@@ -89,7 +140,7 @@ class _Reader:
         self._calls[call_id] = (name, arguments)
         self._open.add(call_id)
         text = str((call.get("custom") or {}).get("input") or arguments_text)
-        self.entries.append(Entry(f"call:{call_id}", "call", text, name, arguments))
+        self._entries.append(Entry(f"call:{call_id}", "call", text, name, arguments))
 
     def _read_result(self, message: Body) -> None:
         call_id = message.get("tool_call_id")
@@ -99,7 +150,7 @@ class _Reader:
         name, arguments = self._calls[call_id]
         content = message.get("content")
         text = text_of(content)
-        self.entries.append(
+        self._entries.append(
             Entry(
                 key=call_id,
                 role="result",
@@ -112,8 +163,13 @@ class _Reader:
         )
 
 
-def _checked_messages(body: Body) -> list[Body]:
-    """The messages of a request that memory can serve."""
+def begins_turn(before: Body, message: Body) -> bool:
+    """Whether a message begins a turn of the assistant: what is before it can be read by itself."""
+    return message.get("role") == "assistant"
+
+
+def _check_fields(body: Body) -> None:
+    """`Unsure` if memory cannot serve a request."""
     if not isinstance(body.get("tools") or [], list):
         raise Unsure("tools of an unknown shape")
     if body.get("n") not in (None, 1):
@@ -125,9 +181,6 @@ def _checked_messages(body: Body) -> list[Body]:
     messages = body.get("messages")
     if not isinstance(messages, list) or not messages:
         raise Unsure("no messages")
-    for message in messages:
-        _check_message(message)
-    return messages
 
 
 def _check_message(message: Any) -> None:
@@ -140,47 +193,8 @@ def _check_message(message: Any) -> None:
         raise Unsure("calls of an unknown shape")
 
 
-def _last_role(messages: Sequence[Body]) -> str:
-    """Whose the last message is; some clients add instructions behind it."""
-    roles = [message["role"] for message in messages if message["role"] not in INSTRUCTION_ROLES]
-    if not roles or roles[-1] == "assistant":
-        raise Unsure("the last message is neither the user's nor a result")
-    return str(roles[-1])
-
-
-def _leading_instructions(messages: Sequence[Body]) -> int:
-    """How many messages at the start are instructions."""
-    for index, message in enumerate(messages):
-        if message["role"] not in INSTRUCTION_ROLES:
-            return index
-    return len(messages)
-
-
-def _first_words(messages: Sequence[Body]) -> Iterable[str]:
-    """What the user said before the assistant first did. Some clients begin with a message of their own."""
-    for message in messages:
-        if message["role"] == "assistant":
-            return
-        if message["role"] == "user":
-            yield text_of(message.get("content"))
-
-
-def _said(messages: Sequence[Body]) -> Iterable[str | ShownTurn]:
-    for message in messages:
-        text = text_of(message.get("content"))
-        if message["role"] == "assistant":
-            yield ShownTurn(text, [str(call.get("id")) for call in calls_of(message)])
-        elif message["role"] == "user":
-            yield text
-
-
 def _tool_names(tools: Iterable[Any]) -> Iterable[str]:
     for tool in tools:
         if not isinstance(tool, dict):
             raise Unsure("a tool of an unknown shape")
         yield name_of(tool) or str(tool.get("type"))
-
-
-def _fixed_chars(tools: Sequence[Any], instructions: Sequence[Body]) -> int:
-    texts = (text_of(message.get("content")) for message in instructions)
-    return len(dump_json(tools)) + sum(len(text) for text in texts)

@@ -68,7 +68,7 @@ class ChatRelay:
     def __init__(self, body: Body, hidden: frozenset[str]) -> None:
         self._body = body
         self._hidden = hidden
-        self._answers = answered_by(body["messages"])
+        self._given = body
         self._now = _Response()
         self._earlier: list[_Response] = []
         self._turns: list[Body] = []
@@ -142,8 +142,10 @@ class ChatRelay:
         message = now.assembly.message(
             [call for call in now.assembly.calls if not call.is_hidden or call in answered]
         )
+        # Only now: it takes a walk over the whole transcript, which few turns need.
+        answers = answered_by(self._given["messages"])
         return Exchange(
-            key=turn_key([call.id for call in now.shown()], text=self._shown_text(), answers=self._answers),
+            key=turn_key([call.id for call in now.shown()], text=self._shown_text(), answers=answers),
             items=[*self._turns, *([message] if message else [])],
             results=self._results(answered, results),
         )

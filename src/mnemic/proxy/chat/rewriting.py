@@ -27,7 +27,10 @@ def _messages(messages: Iterable[Body], changes: Changes) -> Iterator[Body]:
     inserted: set[str] = set()
     answered = Answered()
     for message in messages:
-        if message["role"] == "assistant":
+        if not changes.exchanges:
+            # Nothing is inserted for a turn, so none has to be recognised.
+            yield _shortened(message, changes)
+        elif message["role"] == "assistant":
             key = key_of_turn(message, answered.key)
             if key in changes.exchanges and key not in inserted:
                 inserted.add(key)
@@ -36,9 +39,9 @@ def _messages(messages: Iterable[Body], changes: Changes) -> Iterator[Body]:
                 yield from exchange.results
             else:
                 yield message
-            continue
-        follow(answered, message)
-        yield _shortened(message, changes)
+        else:
+            follow(answered, message)
+            yield _shortened(message, changes)
         if message["role"] == "user" and opening is not None:
             yield from opening_messages(opening)
             opening = None

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from mnemic.proxy.errors import error_body
-from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation
-from mnemic.proxy.responses.reading import read_conversation
+from mnemic.proxy.protocol import ApiName, Body, Changes, Conversation, Reader
+from mnemic.proxy.responses.reading import ConversationReader, begins_turn, read_conversation
 from mnemic.proxy.responses.relay import ResponsesRelay
 from mnemic.proxy.responses.rewriting import rewrite_body
 
@@ -13,6 +13,15 @@ class ResponsesApi:
     """See `mnemic.proxy.protocol.Api`."""
 
     name: ApiName = "responses"
+    items_field = "input"
+
+    def reader(self, body: Body) -> Reader:
+        """A reader that has read no item yet."""
+        return ConversationReader(body)
+
+    def begins_turn(self, before: Body, item: Body) -> bool:
+        """Whether an item begins a turn of the assistant."""
+        return begins_turn(before, item)
 
     def read(self, body: Body) -> Conversation:
         """The conversation of a request; `Unsure` if it holds something unknown, or needs no memory."""

@@ -41,9 +41,7 @@ class ResponsesRelay:
         self._body = body
         self._previous_id = previous_id
         self._hidden = hidden
-        items = items_of(body)
-        self._answers = _answered_by(items)
-        self._begins = not any(is_made_by_model(item) and not is_opening(item) for item in items)
+        self._given = items_of(body)
         self._now = Response(hidden)
         self._earlier: list[Response] = []
         self._turns: list[Body] = []
@@ -280,13 +278,14 @@ class ResponsesRelay:
         """Key of the turn: a stored one is found by its id, also by requests that hold nothing else."""
         if self._is_stored():
             return response_key(str(self._first.get("id")))
-        return key_of_turn(shown, self._answers)
+        return key_of_turn(shown, _answered_by(self._given))
 
     def _may_be_continued(self) -> bool:
         """Whether the next request may name only this response: the session must be found by its id."""
         if not self._is_stored():
             return False
-        return bool(self._body.get("previous_response_id")) or self._begins
+        begins = not any(is_made_by_model(item) and not is_opening(item) for item in self._given)
+        return bool(self._body.get("previous_response_id")) or begins
 
 
 def _is_hidden(item: Any, response: Response) -> bool:

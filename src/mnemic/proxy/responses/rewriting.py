@@ -41,10 +41,13 @@ def _items(items: Iterable[Body], changes: Changes, turns: KnownTurns, *, opens:
     answered = Answered()
     for is_turn, run in groupby(items, is_made_by_model):
         if is_turn:
-            yield from turns.replaced(list(run), answered.key)
+            # Without exchanges no turn has to be recognised.
+            turn = list(run)
+            yield from turns.replaced(turn, answered.key) if changes.exchanges else turn
             continue
         for item in run:
-            follow(answered, item)
+            if changes.exchanges:
+                follow(answered, item)
             yield _shortened(item, changes)
             if item.get("role") == "user" and opening is not None:
                 yield from opening_items(opening)

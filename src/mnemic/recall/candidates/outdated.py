@@ -30,7 +30,8 @@ LIKELY_CERTAINTY = 0.5
 
 
 BEGINNING_CHARACTERS = 12
-"""Statements of one frame begin alike. Few other candidates do, so that few are read."""
+"""Statements of one frame in the same words begin alike. Few other candidates do, so that few are read; those
+in other words are compared in the background."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,15 @@ WHERE memories.tenant_id = %(tenant_id)s AND memories.owner = %(owner)s AND memo
 ORDER BY memories."position", memories.chunk_index
 LIMIT %(limit)s
 
+-- name: unread
+-- Those of these memories that no extractor has read.
+SELECT given.memory_id
+FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
+WHERE NOT EXISTS (
+    SELECT FROM state.extraction_runs AS runs
+    WHERE runs.tenant_id = %(tenant_id)s AND runs.memory_id = given.memory_id
+)
+
 -- name: advance
 -- Records that a conversation was read up to a position; it never goes back.
 INSERT INTO state.consolidated_conversations AS kept (tenant_id, owner, conversation, next_position)

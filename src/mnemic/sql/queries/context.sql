@@ -150,6 +150,13 @@ SELECT
 FROM state.context_sessions AS sessions
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND session = %(session)s
 
+-- name: version
+-- The version of a window, and the count of its levels that a model has written; no row if there is no such session.
+-- Signed: a transaction by itself, because every request of the proxy asks.
+SELECT found.version, found.level_count
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.session_version(entered.tenant_id, %(owner)s, %(session)s) AS found
+
 -- name: hold_session
 -- Makes other transactions that would change this session wait until this one ends.
 SELECT session_id FROM state.context_sessions

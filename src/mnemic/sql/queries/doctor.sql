@@ -27,11 +27,12 @@ ORDER BY 1
 SELECT count(*) AS function_count FROM mnemic.open_activity_functions()
 
 -- name: locale
--- The ctype of this database, whether it folds letters beyond ASCII, and the versions of its collation: the one that
--- its indexes were built with and the one that the server has now.
+-- The ctype of this database; whether its full-text search folds letters as Unicode does (Turkish maps I to ı) and
+-- separates words at punctuation beyond ASCII; and the versions of its collation: the one that its indexes were built
+-- with and the one that the server has now.
 SELECT
     datctype AS ctype,
-    lower('É') = 'é' AS folds_letters,
+    to_tsvector('simple', '“É”—I') = '''é'':1 ''i'':2'::tsvector AS knows_letters,
     datcollversion AS built_version,
     pg_database_collation_actual_version(oid) AS server_version
 FROM pg_database WHERE datname = current_database()

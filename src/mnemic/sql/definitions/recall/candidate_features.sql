@@ -32,6 +32,18 @@ SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
+DECLARE
+    -- Variables: a field of a composite value is extracted for every row. Most recalls filter by these only.
+    wanted_statuses text[] := (filter).statuses;
+    wanted_channels text[] := (filter).channels;
+    given_moment timestamptz := (filter).moment;
+    in_branch boolean := (filter).branch IS NOT NULL;
+    is_granted boolean := (granted).statuses IS NOT NULL;
+    reads_past boolean := as_of IS NOT NULL OR (filter).branch IS NOT NULL;
+    filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
+        (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
+        (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
+    ) > 0;
 BEGIN
     RETURN QUERY
     WITH term AS MATERIALIZED (
@@ -57,7 +69,7 @@ BEGIN
         FROM unnest(ids) AS given (memory_id)
         CROSS JOIN LATERAL (
             SELECT older_id, newer_id, certainty, reason, decision FROM state.outdated_memories
-            WHERE older_id = given.memory_id AND (granted).statuses IS NULL
+            WHERE older_id = given.memory_id AND NOT is_granted
             ORDER BY decision = 'current', newer_id DESC LIMIT 6
         ) AS marked
     ),
@@ -81,7 +93,7 @@ BEGIN
         array_agg(extract(epoch FROM found.happened_at)::float8), array_agg(found.confidence),
         array_agg(found.usefulness), array_agg(found.salience), array_agg(found.anchored),
         array_agg(
-            CASE WHEN found.valid_to <= (filter).moment THEN -1 WHEN found.valid_from > (filter).moment THEN 1 ELSE 0 END
+            CASE WHEN found.valid_to <= given_moment THEN -1 WHEN found.valid_from > given_moment THEN 1 ELSE 0 END
         ),
         array_agg((
             SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
@@ -128,12 +140,12 @@ BEGIN
                 counts.last_retrieved_at, last_injected_at, words
             FROM state.memories
             LEFT JOIN (
-                SELECT * FROM state.recall_counts WHERE (granted).statuses IS NULL
+                SELECT * FROM state.recall_counts WHERE NOT is_granted
             ) AS counts USING (tenant_id, memory_id)
             WHERE memories.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
-              AND coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true)
+              AND (NOT reads_past OR coalesce(recorded_at <= mnemic.known_at(filter, channel, as_of), true))
               AND (
-                  (granted).statuses IS NULL
+                  NOT is_granted
                   OR branch IS NULL
                   AND (as_of IS NULL OR mnemic.is_granted_today(memories.tenant_id, pool.memory_id, granted))
               )
@@ -143,24 +155,28 @@ BEGIN
                 metadata, source, provenance, evidence, confidence, anchored, status, superseded_by, merged_into, at,
                 coalesce(at, created_at), valid_from, valid_to, expires_at, deleted_at, created_at, recorded_at, changed_by,
                 change_reason, whole_id, chunk_index, chunk_count, external_id,
-                CASE WHEN (granted).statuses IS NULL THEN usefulness ELSE 0.5 END,
-                CASE WHEN (granted).statuses IS NULL THEN salience ELSE 0.5 END, reinforcement_count, retrieval_count,
+                CASE WHEN is_granted THEN 0.5 ELSE usefulness END, CASE WHEN is_granted THEN 0.5 ELSE salience END, reinforcement_count, retrieval_count,
                 last_retrieved_at, last_injected_at, words
             FROM state.memory_versions
-            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+            WHERE reads_past
               AND memory_versions.memory_id = pool.memory_id AND (owner = wanted_owner) IS TRUE
               AND recorded_at <= mnemic.known_at(filter, channel, as_of)
               AND known_until > mnemic.known_at(filter, channel, as_of)
               AND (
-                  (granted).statuses IS NULL
+                  NOT is_granted
                   OR branch IS NULL AND mnemic.is_granted_today(memory_versions.tenant_id, pool.memory_id, granted)
               )
         ) AS known
-        WHERE ((filter).branch IS NULL OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
-          AND mnemic.matches_filter(
-            filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
-            valid_from, valid_to, role, name, source, metadata
-        )
+        WHERE (NOT in_branch OR NOT mnemic.is_hidden(tenant_id, wanted_owner, memory_id, filter, as_of))
+          AND status = ANY(wanted_statuses) AND deleted_at IS NULL AND (expires_at IS NULL OR expires_at > given_moment)
+          AND (wanted_channels IS NULL OR channel = ANY(wanted_channels))
+          AND (
+              NOT filters_more
+              OR mnemic.matches_filter(
+                  filter, channel, category, tags, conversation, happened_at, confidence, status, deleted_at, expires_at,
+                  valid_from, valid_to, role, name, source, metadata
+              )
+          )
         OFFSET 0
     ) AS found;
 END

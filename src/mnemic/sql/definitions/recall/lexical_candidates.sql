@@ -28,6 +28,9 @@ DECLARE
     wanted_statuses text[] := (filter).statuses;
     wanted_channels text[] := (filter).channels;
     moment timestamptz := (filter).moment;
+    in_branch boolean := (filter).branch IS NOT NULL;
+    is_granted boolean := (granted).statuses IS NOT NULL;
+    reads_past boolean := as_of IS NOT NULL OR (filter).branch IS NOT NULL;
     filters_more boolean := (filter).valid_at_moment OR num_nonnulls(
         (filter).categories, (filter).tags, (filter).any_tags, (filter).conversation, (filter).since, (filter).until,
         (filter).min_confidence, (filter).role, (filter).name, (filter).source, (filter).metadata
@@ -38,7 +41,7 @@ BEGIN
         RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
     END IF;
     -- Read few granted memories as a whole: a word may occur in very many others. No index finds those of a channel.
-    IF (granted).statuses IS NOT NULL AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
+    IF is_granted AND as_of IS NULL AND weights IS NULL AND memory_total <= few_max
         AND num_nonnulls(
             (filter).tags, (filter).any_tags, (filter).categories, (filter).conversation, (filter).metadata
         ) > 0
@@ -71,13 +74,14 @@ BEGIN
             WHERE few IS NULL
               AND mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope AND now.words @@ term.term
               AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-              AND coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               AND (
-                  (filter).branch IS NULL
-                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
+                  NOT reads_past OR coalesce(now.recorded_at <= mnemic.known_at(filter, now.channel, as_of), true)
               )
               AND (
-                  (granted).statuses IS NULL
+                  NOT in_branch OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, now.memory_id, filter, as_of)
+              )
+              AND (
+                  NOT is_granted
                   OR now.branch IS NULL
                   AND (as_of IS NULL OR mnemic.is_granted_today(verified_tenant, now.memory_id, granted))
               )
@@ -99,17 +103,16 @@ BEGIN
             UNION ALL
             SELECT past.memory_id, past.conversation, octet_length(past.content)::float8
             FROM state.memory_versions AS past
-            WHERE (as_of IS NOT NULL OR (filter).branch IS NOT NULL)
+            WHERE reads_past
               AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ term.term
               AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
               AND past.recorded_at <= mnemic.known_at(filter, past.channel, as_of)
               AND past.known_until > mnemic.known_at(filter, past.channel, as_of)
               AND (
-                  (filter).branch IS NULL
-                  OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
+                  NOT in_branch OR NOT mnemic.is_hidden(verified_tenant, wanted_owner, past.memory_id, filter, as_of)
               )
               AND (
-                  (granted).statuses IS NULL
+                  NOT is_granted
                   OR past.branch IS NULL AND mnemic.is_granted_today(verified_tenant, past.memory_id, granted)
               )
               AND mnemic.matches_filter(
@@ -120,9 +123,10 @@ BEGIN
         ) AS found
     ),
     counted AS (
-        SELECT term.place, count(hit.place) AS hits
-        FROM term LEFT JOIN hit ON hit.place = term.place AND weights IS NULL
-        GROUP BY term.place
+        SELECT term.place, coalesce(counts.hits, 0) AS hits
+        FROM term
+        LEFT JOIN (SELECT hit.place, count(*) AS hits FROM hit WHERE weights IS NULL GROUP BY hit.place) AS counts
+            ON counts.place = term.place
     ),
     weighed AS (
         SELECT

@@ -11,6 +11,9 @@ SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     prefix_min CONSTANT int := 4;
+    -- The Spanish stopwords have "donde" but not "dónde", which asks; both have the same stem.
+    question_words CONSTANT text[] :=
+        '{adónde,cómo,cuál,cuáles,cuándo,cuánta,cuántas,cuánto,cuántos,dónde,quién,quiénes}';
 BEGIN
     IF in_language IS NULL THEN
         RETURN QUERY
@@ -58,6 +61,7 @@ BEGIN
         (CASE WHEN char_length(stem.lexeme) >= prefix_min THEN stem.lexeme ELSE written.lexeme END),
         (CASE WHEN NOT starts_with(written.lexeme, stem.lexeme) THEN left(written.lexeme, char_length(stem.lexeme)) END)
     ) AS beginning (prefix)
+    WHERE coalesce(written.lexeme, '') <> ALL (question_words)
     GROUP BY stem.lexeme;
 END
 $$;

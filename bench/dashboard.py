@@ -4,9 +4,9 @@
                               [--json bench/results/dashboard.json]
 
 1. Fill a tenant (`bench/dashboard_place.py`), or use the folder of an earlier run.
-2. Start `mnemic serve` in another process, sign in, and ask for every page `--requests` times, one after the
-   other. CPU time is that of the server's threads and of all processes of PostgreSQL, from /proc, without
-   what both use when nobody asks.
+2. Start `mnemic serve` in another process, without a worker, sign in, and ask for every page `--requests`
+   times, one after the other. CPU time is that of the server's threads and of all processes of PostgreSQL,
+   from /proc, without what both use when nobody asks.
 3. Load some pages in Chromium, in turns with a copy from a static server (`bench/dashboard_paint.py`).
 
 Prints a table with the targets; the exit code is 1 when one is missed.
@@ -138,7 +138,8 @@ def _measure(data_dir: Path, options: argparse.Namespace, progress: Console) -> 
         progress.print(f"filling {options.memories:,} memories …")
         asyncio.run(fill_place(data_dir, options.memories))
     key = create_key(data_dir, role="admin")
-    server = ServerProcess(data_dir, MNEMIC_RECALL_RATE_PER_MINUTE=UNLIMITED_RATE)
+    # Without a worker: a job that is due, such as consolidating 100,000 turns, would count as idle time.
+    server = ServerProcess(data_dir, worker=False, MNEMIC_RECALL_RATE_PER_MINUTE=UNLIMITED_RATE)
     try:
         with (
             server as url,

@@ -13,8 +13,9 @@ MNEMIC = str(Path(sys.executable).with_name("mnemic"))
 class ServerProcess:
     """`mnemic serve` on a loopback port; entering returns its URL. `settings` are environment variables."""
 
-    def __init__(self, data_dir: Path, **settings: str) -> None:
+    def __init__(self, data_dir: Path, *, worker: bool = True, **settings: str) -> None:
         command = [MNEMIC, "serve", "--port", "0", "--json", "--data-dir", str(data_dir)]
+        command += [] if worker else ["--no-worker"]
         self._process = subprocess.Popen(
             command,
             stdout=subprocess.PIPE,

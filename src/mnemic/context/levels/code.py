@@ -5,7 +5,7 @@ from os.path import splitext
 
 from mnemic.context.levels.definition_rules import find_definitions
 from mnemic.context.levels.definitions import Definition
-from mnemic.context.levels.excerpts import Piece, choose, fit_words
+from mnemic.context.levels.excerpts import Excerpt, Piece, choose, fit_words
 from mnemic.context.levels.lines import Lines
 from mnemic.context.levels.sketch import Sketch, plural
 from mnemic.context.levels.syntax import parse_definitions
@@ -20,15 +20,17 @@ def sketch_code(lines: Lines, path: str) -> Sketch | None:
     definitions = definitions_of(lines, path)
     if not definitions:
         return None
-    pieces = [Piece(line) for line in lines.shown]
-    order = list(_order(definitions, lines))
-    named = _outline(definitions, lines)
+
+    def excerpt(chars: int) -> Excerpt:
+        pieces = [Piece(line) for line in lines.shown]
+        return choose(pieces, list(_order(definitions, lines)), chars, lines.gaps)
+
     return Sketch(
         shape="code",
         title=plural(len(definitions), "definition"),
         units=len(definitions),
-        excerpt=lambda chars: choose(pieces, order, chars, lines.gaps),
-        outline=lambda chars: fit_words(named, chars),
+        excerpt=excerpt,
+        outline=lambda chars: fit_words(_outline(definitions, lines), chars),
         defined=tuple(dict.fromkeys(name for definition in definitions for name in definition.names)),
     )
 

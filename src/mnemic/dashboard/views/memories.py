@@ -13,7 +13,7 @@ from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 
 PAGE_SIZE = 50
-ROW_CHARACTERS = 400
+ROW_CHARACTERS = 250
 """How much of a text a row shows: more than fits."""
 Q_MAX_CHARACTERS = 400
 ANY = "any"

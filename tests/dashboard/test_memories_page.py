@@ -125,21 +125,6 @@ def test_a_long_list_has_pages(client: httpx.Client, dashboard: Dashboard, own: 
     assert "<h1" not in client.get(address, headers={"X-Fragment": "#list"}).text
 
 
-def test_a_page_of_long_texts_is_small(client: httpx.Client, dashboard: Dashboard, own: AsyncMemory) -> None:
-    turns = [
-        {
-            "role": "user",
-            "name": "Ann",
-            "content": f"In year {number} " + "it rained for days, 'said' Ann, & so on. " * 40,
-            "conversation": f"what Ann said about the weather in {number}",
-            "tags": ["weather", "summary"],
-        }
-        for number in range(50)
-    ]
-    dashboard.run(own.retain_many(turns))
-    assert len(rows_of(opened(client, own))) == 50
-
-
 def test_empty_lists_say_what_to_do(client: httpx.Client, own: AsyncMemory) -> None:
     assert "mnemic retain" in opened(client, own)
     assert "Ask the same in Recall" in opened(client, own, q="xyzzy")

@@ -153,7 +153,7 @@ on("click", "[data-pause]", button => {
   const part = $(button.dataset.pause), paused = part.toggleAttribute("data-paused");
   button.textContent = paused ? "Resume" : "Pause";
 });
-begin();
+requestAnimationFrame(() => setTimeout(begin)); // After the first paint, which the streams would delay.
 
 // Review: keys of the row that has the focus, which stays there after a decision; the number in the navigation.
 let rowAt = -1;

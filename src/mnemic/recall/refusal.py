@@ -9,7 +9,8 @@ Confidence is the logistic function of a weighted sum:
 
 - the best cosine, and how much the cosines of this owner's memories differ: a query about a known topic is
   near to some memories and far from others, any other query is about as far from all;
-- how far the best candidate is ahead of the tenth by the fused score (`ranking`), for the same reason;
+- how far the best candidate is ahead of the tenth, or of the last of the best third, by the fused score
+  (`ranking`), for the same reason;
 - the largest share of the query's words that one candidate has, less for a long candidate, which has many
   words by chance; and less for words that no memory has;
 - whether the best candidate happened in a time that the query names;
@@ -51,6 +52,9 @@ STRICT_BELOW = 0.5
 """The threshold of refusal with `strict`."""
 LEAD_AT = 10
 """The best candidate is compared with the candidate of this rank."""
+LEAD_SHARE = 3
+"""Of fewer candidates than three times that, with the last of the best third: the tenth of eleven is nearly
+the worst, and the best of any eleven is far ahead of the worst."""
 LEAD_PRIOR = 3.0
 """With fewer candidates, the score of that rank is the last one's, from 0 to this."""
 MEMORIES_MIN, MEMORIES_MAX = 6, 2_000
@@ -251,10 +255,12 @@ def _dense_words(pool: CandidatePool) -> Floats:
 
 
 def _lead(fused: Floats) -> float:
-    """How far the best candidate is ahead of the one with the rank `LEAD_AT`."""
+    """How far the best candidate is ahead of the tenth, or of the last of the best third."""
     best_first = -np.sort(-fused)
-    reference = best_first[LEAD_AT - 1] if len(fused) >= LEAD_AT else np.clip(best_first[-1], 0, LEAD_PRIOR)
-    return float(best_first[0] - reference)
+    if len(fused) < LEAD_AT:
+        return float(best_first[0] - np.clip(best_first[-1], 0, LEAD_PRIOR))
+    rank = min(LEAD_AT, math.ceil(len(fused) / LEAD_SHARE))
+    return float(best_first[0] - best_first[rank - 1])
 
 
 def _log_memories(memory_count: int, calibration: Calibration) -> float:

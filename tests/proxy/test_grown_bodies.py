@@ -1,6 +1,7 @@
 """A body that repeats an earlier one is read from what is new; the result is that of reading it whole."""
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -226,6 +227,19 @@ def test_kept_bodies_are_bounded_and_belong_to_one_client() -> None:
         ClientKey("t", "o", "chat", clients[4].client),
     ):
         assert not bodies.of(other)
+
+
+def test_many_tiny_values_count_with_the_memory_that_they_take() -> None:
+    """A text of `{}` takes 64 bytes of memory for each 3 of its own."""
+    values: tuple[object, ...] = ({}, [], {"a": {}}, "ab", 1.5)
+    for tiny in values:
+        text = dumped(request(user("Begin."), *turns(8)) | {"metadata": {"tiny": [tiny] * 50_000}})
+        tracemalloc.start()
+        kept = keep(API, read_whole(API, text), NAME)
+        taken, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert kept is not None
+        assert taken <= kept.size_bytes
 
 
 def test_a_client_has_one_kept_body_for_each_session_and_few_sessions() -> None:

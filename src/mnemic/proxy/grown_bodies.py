@@ -9,6 +9,7 @@ A body is found among those of the same tenant, owner, API and client, by compar
 never changed: requests read from copies of a reader, in any thread.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from mnemic.proxy.request_bodies import load_exactly, load_text
 
 KEPT_MAX_BYTES = 256 * 1024**2
 """Of texts that are kept with what was parsed of them, in all."""
-PARSED_TOO = 2
-"""What was parsed of a text takes about as much as the text. The window of its session refers to the same."""
+TEXT_COPIES = 2
+"""The text, and the strings that were parsed of it. The window of its session refers to the same."""
+VALUE_BYTES = 200
+"""Memory of a parsed value beside its text, an object or a list with its own room included."""
 KEPT_PER_CLIENT_MAX = 8
 """Bodies of one client: subagents, and conversations of clients that name no session."""
 QUICK_MAX_BYTES = 32 * 1024
@@ -31,6 +34,7 @@ RECENT_ITEMS = 4
 """The last items of a body, which are parsed again."""
 
 _WHITESPACE = b" \t\n\r"
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,8 @@ class KeptBody:
     items: Sequence[Body]
     reader: Reader
     """Has read the items."""
+    value_count: int
+    """Values in the text, about: many tiny ones take far more memory than their text."""
 
     @property
     def text_bytes(self) -> int:
@@ -66,7 +72,7 @@ class KeptBody:
     @property
     def size_bytes(self) -> int:
         """Bytes of text and of what was parsed of it, estimated."""
-        return PARSED_TOO * self.text_bytes
+        return TEXT_COPIES * self.text_bytes + VALUE_BYTES * self.value_count
 
     def added(self, text: bytes) -> bytes | None:
         """What a body has between start and end; None if it begins or ends otherwise."""
@@ -143,7 +149,12 @@ def keep(api: Api, read: ReadBody, session: SessionName) -> KeptBody | None:
         return None
     reader.read(items[known:count])
     fields = {**read.body, api.items_field: []}
-    return KeptBody(session, read.text[:end], read.text[stop:], fields, items[:count], reader)
+    start, rest = read.text[:end], read.text[stop:]
+    if before is None:
+        value_count = _value_count(start) + _value_count(rest)
+    else:
+        value_count = before.value_count + _value_count(start[len(before.start) :])
+    return KeptBody(session, start, rest, fields, items[:count], reader, value_count)
 
 
 class KeptBodies:
@@ -192,6 +203,12 @@ def _items(added: bytes) -> list[Any] | None:
         return None
     is_list = isinstance(items, list) and bool(items) and isinstance(items[0], dict)
     return items if is_list else None
+
+
+def _value_count(text: bytes) -> int:
+    """Values in a JSON text, about: each has a comma before it or opens an object or a list."""
+    bare = _STRING.sub(b"", text)
+    return sum(map(bare.count, (b",", b"{", b"[")))
 
 
 def _kept_count(api: Api, items: Sequence[Body]) -> int:

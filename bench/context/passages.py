@@ -21,7 +21,7 @@ from mnemic.context.levels.names import count_names
 from mnemic.context.levels.passages import TOKENS_MAX, find_passage
 
 CALLS_LATER = 8
-TEXT_CHARS_MIN = 700
+TEXT_CHARS_MIN = 400
 """Shorter results are not paged."""
 OBJECTS_MAX = 6
 """A name in more objects is a common word of the project."""

@@ -1,8 +1,8 @@
 """The vector index of a large owner: building, finding, searching and dropping it; and exact search."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 import numpy as np
 import psycopg
@@ -11,6 +11,8 @@ from psycopg.conninfo import make_conninfo
 
 from mnemic.db import vector_index
 from mnemic.db.access import Access
+from mnemic.db.connection import AppConnection as AsyncAppConnection
+from mnemic.db.connection import Limits, admin_connection
 from mnemic.db.database import Database, Transaction
 from mnemic.db.tenancy import Tenant
 from mnemic.db.vector_index import (
@@ -299,6 +301,25 @@ async def test_progress_is_reported(
         writer.rollback()
         await building
     assert all(0 <= done <= ROWS for done in reported)
+
+
+async def test_a_build_releases_its_lock_before_its_connection_has_ended(
+    database: Database,
+    tenant_a: Tenant,
+    filled: Filled,
+    admin_conninfo: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # The server notices a closed connection later than the client: here, when the test ends.
+    async with AsyncExitStack() as at_the_end:
+
+        @asynccontextmanager
+        async def kept_open(conninfo: str, limits: Limits) -> AsyncIterator[AsyncAppConnection]:
+            yield await at_the_end.enter_async_context(admin_connection(conninfo, limits))
+
+        monkeypatch.setattr(vector_index, "admin_connection", kept_open)
+        assert await build(admin_conninfo, filled.table, tenant_a) is not None
+        assert await build(admin_conninfo, filled.table, tenant_a, "bob") is not None
 
 
 async def test_the_number_of_indexes_of_a_table_is_limited(

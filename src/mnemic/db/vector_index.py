@@ -262,8 +262,11 @@ async def build_index(
     """
     name = index_name(table.name, tenant.id, owner)
     with translated():
-        async with _administrator(conninfo, limits) as connection:
-            if not await _acquire_build_lock(connection, lock_wait_s):
+        async with (
+            _administrator(conninfo, limits) as connection,
+            _build_lock(connection, lock_wait_s) as ours,
+        ):
+            if not ours:
                 return None
             if await _is_valid_now(connection, name):
                 return 0.0
@@ -335,14 +338,24 @@ async def _administrator(conninfo: str, limits: Limits) -> AsyncIterator[AppConn
                 await connection.execute(query("provision.leave_definer"))
 
 
-async def _acquire_build_lock(connection: AppConnection, wait_s: float) -> bool:
-    """Take the advisory lock of builds, which ends with the connection; False after `wait_s`."""
+@asynccontextmanager
+async def _build_lock(connection: AppConnection, wait_s: float) -> AsyncIterator[bool]:
+    """Hold the advisory lock of builds for the block; yields False if another session has it after `wait_s`.
+
+    The lock is released explicitly: the server notices a closed connection later than the client, and the
+    next build would find the lock taken.
+    """
     deadline = time.monotonic() + wait_s
     while not (await _one(connection, "vector_index.try_lock"))["is_ours"]:
         if time.monotonic() >= deadline:
-            return False
+            yield False
+            return
         await asyncio.sleep(LOCK_PAUSE_S)
-    return True
+    try:
+        yield True
+    finally:
+        if not connection.closed:
+            await connection.execute(query("vector_index.unlock"))
 
 
 async def _is_valid_now(connection: AppConnection, name: str) -> bool:

@@ -27,6 +27,10 @@ WHERE indrelid = to_regclass(%(qualified_table)s) AND starts_with(relname, %(pre
 -- snapshot, including that of a statement that waits for the build.
 SELECT pg_try_advisory_lock(hashtext('mnemic.vector_index')) AS is_ours
 
+-- name: unlock
+-- Releases the lock of builds, which this session holds.
+SELECT pg_advisory_unlock(hashtext('mnemic.vector_index'))
+
 -- name: tune_build
 -- Sets memory and parallel workers for index builds of this session.
 SELECT

@@ -7,7 +7,7 @@
 The honest callers belong to several tenants, recall nine times for one retain, and pause between calls, so
 that the server is busy and not saturated: in a queue that never empties nobody would notice a delay. In
 turns they are alone, before and after an attack, beside the hostile ones (`bench/hostile_clients.py`), which
-have a tenant of their own, and beside two controls (`bench/hostile_cpu.py`): a program that takes as much CPU
+have a tenant of their own and a key each, and beside two controls (`bench/hostile_cpu.py`): a program that takes as much CPU
 time as the hostile
 clients did, and one that takes as much as they and the processes that the server starts.
 Clients would be on machines of their own, so the hostile ones run at the lowest priority. Other programs on
@@ -119,7 +119,7 @@ def _options() -> argparse.Namespace:
     names = [attack.__name__ for attack in ATTACKS]
     parser.add_argument("--only", choices=names, action="append", help="only this attack; may be repeated")
     parser.add_argument("--attack", metavar="URL", help=argparse.SUPPRESS)
-    parser.add_argument("--key", help=argparse.SUPPRESS)
+    parser.add_argument("--key", action="append", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -135,7 +135,8 @@ async def _measure(data_dir: Path, options: argparse.Namespace, progress: Consol
     server = ServerProcess(data_dir, MNEMIC_RECALL_RATE_PER_MINUTE=UNLIMITED_RATE)
     with server as url:
         keys = [create_key(data_dir, tenant=tenant) for tenant in tenants]
-        hostile_key = create_key(data_dir, tenant=HOSTILE_TENANT)
+        # One each: what a key does wrong must not slow the attacks of the others down.
+        hostile_keys = [create_key(data_dir, tenant=HOSTILE_TENANT) for _ in range(options.hostile)]
         async with AsyncExitStack() as stack:
             clients = [await stack.enter_async_context(_client(url, key)) for key in keys]
             callers = Callers(clients, options.connections - options.hostile, server.pid, data_dir)
@@ -143,7 +144,7 @@ async def _measure(data_dir: Path, options: argparse.Namespace, progress: Consol
             for number in range(options.rounds):
                 progress.print(f"round {number + 1} of {options.rounds} …")
                 await _round(
-                    callers, measured, partial(_attack_in_process, url, hostile_key, options), options
+                    callers, measured, partial(_attack_in_process, url, hostile_keys, options), options
                 )
         measured.peak_mb = _peak_mb(server.pid)
     return measured
@@ -231,8 +232,11 @@ async def _caller(client: httpx.AsyncClient, number: int, deadline_s: float, hon
         await asyncio.sleep(PAUSE_S)
 
 
-async def _attack_in_process(url: str, key: str, options: argparse.Namespace) -> Mapping[str, Any]:
-    command = [sys.executable, "-m", "bench.hostile", "--attack", url, "--key", key]
+async def _attack_in_process(
+    url: str, keys: Sequence[str], options: argparse.Namespace
+) -> Mapping[str, Any]:
+    command = [sys.executable, "-m", "bench.hostile", "--attack", url]
+    command += [word for key in keys for word in ("--key", key)]
     command += ["--hostile", str(options.hostile), "--seconds", str(options.seconds)]
     command += [word for name in options.only or () for word in ("--only", name)]
     process = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
@@ -246,13 +250,15 @@ async def _attack(options: argparse.Namespace) -> dict[str, object]:
     give_way()
     attacks = [each for each in ATTACKS if options.only is None or each.__name__ in options.only]
     async with httpx.AsyncClient(base_url=options.attack, timeout=CALL_TIMEOUT_S) as client:
-        hostile = Hostile(options.attack, options.key, client)
+        outcomes = Counter[str]()
+        hostile = [Hostile(options.attack, key, client, outcomes) for key in options.key]
         tasks = [
-            asyncio.create_task(repeat(attacks[number % len(attacks)], hostile))
-            for number in range(options.hostile)
+            asyncio.create_task(repeat(attacks[number % len(attacks)], each))
+            for number, each in enumerate(hostile)
         ]
         await asyncio.sleep(options.seconds)
-        hostile.is_stopped = True
+        for each in hostile:
+            each.is_stopped = True
         for task in tasks:
             task.cancel()
         done, _ = await asyncio.wait(tasks, timeout=CALL_TIMEOUT_S)
@@ -261,7 +267,7 @@ async def _attack(options: argparse.Namespace) -> dict[str, object]:
     ]
     if failures:
         raise ExceptionGroup("hostile clients failed", failures)
-    return {"outcomes": hostile.outcomes, "cpu_s": time.process_time()}
+    return {"outcomes": outcomes, "cpu_s": time.process_time()}
 
 
 def _peak_mb(pid: int) -> float:

@@ -1,4 +1,4 @@
-"""Hostile clients of a server, each of another kind, with a valid key of a tenant of their own.
+"""Hostile clients of a server, each of another kind, with a valid key each, of a tenant of their own.
 
 A client repeats its attack until it is cancelled, and counts what it sent. It stays on loopback and holds
 one connection, or as many as its attack is about (`STREAMS`, `IDLE_CONNECTIONS`).

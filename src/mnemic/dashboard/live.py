@@ -1,6 +1,6 @@
 """Live parts of pages: events as they happen, as HTML in Server-Sent Events.
 
-The stream ends with the session of the visitor, within `RECHECK_S` of `mnemic.server.stream`.
+The stream ends with the session of the visitor, within a second (`mnemic.server.credential_watch`).
 """
 
 from collections.abc import Callable, Sequence

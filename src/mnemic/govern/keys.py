@@ -47,6 +47,11 @@ class AuthenticatedKey:
     tenant: Tenant
     key: ApiKey
 
+    @property
+    def credential_id(self) -> UUID:
+        """The id of what was looked up: of the key, or of the session."""
+        return self.key.key_id
+
 
 async def create(
     database: TenantDatabase,

@@ -55,6 +55,10 @@ class AuthenticatedSession(AuthenticatedKey):
     session_id: UUID
     session_expires_at: datetime
 
+    @property
+    def credential_id(self) -> UUID:
+        return self.session_id
+
 
 @dataclass(frozen=True)
 class NewSession:

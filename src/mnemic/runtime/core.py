@@ -24,6 +24,7 @@ from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
 from mnemic.runtime.recall_counts import RecallCounts
+from mnemic.runtime.recent_tenants import RecentTenants
 from mnemic.runtime.spend_ledger import DatabaseSpendLedger
 from mnemic.runtime.storage import Storage, open_storage
 from mnemic.types.scope import Scope
@@ -50,7 +51,10 @@ class Core:
         self.serving_model: str | None = None
         """The serving embedding model, as far as this process knows (see `serving_model.py`)."""
         self.event_signal = EventSignal()
-        self.reading_slots = FairSlots(settings.document_processes, what="documents")
+        self.recent_tenants = RecentTenants()
+        self.reading_slots = FairSlots(
+            settings.document_processes, what="documents", rests=self.recent_tenants.has_others
+        )
         self.embedding_turns = FairSlots(1, what="texts")
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
         self.background_tasks.on_close(HOURLY_METRICS, self.write_hourly_metrics)
@@ -115,6 +119,7 @@ class Core:
         guest._is_guest = True
         guest.call_metrics = self.call_metrics
         guest.event_signal = self.event_signal
+        guest.recent_tenants = self.recent_tenants
         guest.reading_slots = self.reading_slots
         guest.embedding_turns = self.embedding_turns
         return guest
@@ -173,6 +178,7 @@ class Core:
     def measured_call(self, operation: Operation) -> Iterator[Call]:
         """Measure a block and count its result, in this process and in the hourly metrics of the tenant."""
         call = None
+        self.recent_tenants.note(self.tenant.id)
         try:
             with self.call_metrics.call(operation) as call:
                 yield call

@@ -42,6 +42,7 @@ from mnemic.server.limits import ServerLimits
 from mnemic.server.paths import Target, is_under, target_of
 from mnemic.server.quota import Quota
 from mnemic.server.rate_limit import RateLimiter
+from mnemic.server.refusals import Refusals
 from mnemic.types.key import ApiKey, Role
 
 MCP = "/mcp"
@@ -89,6 +90,7 @@ class Authenticator:
             limits.tenant_recall_rate_per_minute, holder="The tenant of this API key"
         )
         self.requests = Quota("requests in progress", limits.requests, retry_after_s=BUSY_RETRY_AFTER_S)
+        self.refusals = Refusals(limits)
         self.form_bytes = Quota(
             "bytes of forms in memory", limits.body_bytes, retry_after_s=BUSY_RETRY_AFTER_S
         )
@@ -224,15 +226,28 @@ class AuthenticationMiddleware:
         if scope["type"] != "http" or not is_under(scope["path"], *GUARDED):
             await self._app(scope, receive, send)
             return
-        known = self._authenticator.cached_key_of(scope) if _is_recall(scope) else None
-        found = known or await self._authenticator.key_of(scope)
-        with nullcontext() if target_of(scope) in self._endless else self._authenticator.requests.held(found):
-            if known is not None:
-                await self._authenticate_meanwhile(known, scope, receive, send)
-                return
-            if _counts_as_recall(scope):
-                send = _with_headers(send, self._authenticator.count_recall(found))
-            await self._app(scope, receive, send)
+        known = self._authenticator.cached_key_of(scope)
+        if known is not None:
+            # Before the database is asked: what is refused often must cost little.
+            self._authenticator.refusals.check(known)
+        found = known if known and _is_recall(scope) else await self._authenticator.key_of(scope)
+        is_endless = target_of(scope) in self._endless
+        with (
+            self._authenticator.refusals.counted(found, send) as send_counted,
+            nullcontext() if is_endless else self._authenticator.requests.held(found),
+        ):
+            await self._pass_on(found, scope, receive, send_counted)
+
+    async def _pass_on(
+        self, found: AuthenticatedKey, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        """Run a request. That of a recall with a cached key has not been looked up yet."""
+        if "found_key" not in scope["state"]:
+            await self._authenticate_meanwhile(found, scope, receive, send)
+            return
+        if _counts_as_recall(scope):
+            send = _with_headers(send, self._authenticator.count_recall(found))
+        await self._app(scope, receive, send)
 
     async def _authenticate_meanwhile(
         self, known: AuthenticatedKey, scope: Scope, receive: Receive, send: Send

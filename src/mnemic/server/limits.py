@@ -42,6 +42,9 @@ class ServerLimits:
     """Open streams of events."""
     body_bytes: QuotaLimits
     """Bytes of bodies in memory; batches are on disk."""
+    invalid_rate_per_minute: int = 240
+    """Invalid requests of a key: a program with an error repeats some, an attack sends hundreds a second."""
+    tenant_invalid_rate_per_minute: int = 960
     batch_timeout_s: float = 600.0
     body_pause_s: float = 10.0
     """How long a client may pause while it sends a body."""

@@ -52,19 +52,29 @@ class RateLimiter:
         """
         if self._per_s == 0:
             return {}
-        bucket = self._filled(holder_id)
-        if bucket.left < 1:
-            rate = f"{self._per_s * MINUTE_S:.0f} times a minute"
-            raise TooManyRequestsError(
-                f"{self._holder} may {self._verb} {rate}. Wait a little.",
-                retry_after_s=(1 - bucket.left) / self._per_s,
-            )
+        bucket = self.check(holder_id)
         bucket.left -= 1
         return {
             "RateLimit-Limit": str(int(self._size)),
             "RateLimit-Remaining": str(int(bucket.left)),
             "RateLimit-Reset": str(ceil((self._size - bucket.left) / self._per_s)),
         }
+
+    def check(self, holder_id: Hashable) -> TokenBucket:
+        """The bucket of a holder; TooManyRequestsError if it is empty. Nothing is consumed."""
+        bucket = self._filled(holder_id)
+        if self._per_s > 0 and bucket.left < 1:
+            rate = f"{self._per_s * MINUTE_S:.0f} times a minute"
+            raise TooManyRequestsError(
+                f"{self._holder} may {self._verb} {rate}. Wait a little.",
+                retry_after_s=(1 - bucket.left) / self._per_s,
+            )
+        return bucket
+
+    def count(self, holder_id: Hashable) -> None:
+        """Consume one call that was made already, if there is one left."""
+        bucket = self._filled(holder_id)
+        bucket.left = max(0.0, bucket.left - 1)
 
     def give_back(self, holder_id: Hashable) -> None:
         """Give one call back, which did not count after all."""

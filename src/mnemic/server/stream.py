@@ -8,18 +8,17 @@ after each event, by separate requests; the stream itself moves nothing.
 
 There is no queue per client: the event log in the database is the queue, and the next event is read when the
 client has taken the last one. The server closes a stream whose client takes nothing for `SEND_TIMEOUT_S`, and
-one whose key or session has ended: it looks that up every `RECHECK_S`, whether or not there are events.
+one whose key or session has ended (`credential_watch.py`), whether or not there are events.
 
 States of a stream: *open* → (client disconnected, key ended, server stops, client too slow) → *closed*.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -36,6 +35,7 @@ from mnemic.sdk.groups.events import subscribe_with_progress
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.server.authentication import AuthenticatedCaller, Authenticator
+from mnemic.server.credential_watch import CredentialWatches, Recheck
 from mnemic.server.limits import ServerLimits
 from mnemic.server.quota import Quota
 from mnemic.server.routes import scoped_memory
@@ -45,8 +45,6 @@ ROUTE = ROUTES["events.subscribe"]
 MEDIA_TYPE = "text/event-stream"
 HEARTBEAT = b": heartbeat\n\n"
 SEND_TIMEOUT_S = 30.0
-RECHECK_S = 0.9
-"""A stream must end within a second of its key."""
 RETRY_AFTER_S = 30.0
 POSITION_MAX_DIGITS = 19
 
@@ -54,8 +52,6 @@ _event = TypeAdapter(Event)
 
 logger = logging.getLogger("mnemic.server")
 
-Recheck = Callable[[], Awaitable[None]]
-"""Raises when the key that opened a stream is no longer valid."""
 Encode = Callable[[Event], bytes]
 """Writes an event as a part of a stream."""
 
@@ -66,6 +62,7 @@ class OpenStreams:
     def __init__(self, limits: ServerLimits) -> None:
         self.heartbeat_s = limits.heartbeat_s
         self.quota = Quota("open streams of events", limits.streams, retry_after_s=RETRY_AFTER_S)
+        self.credentials = CredentialWatches()
         self.stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -187,15 +184,17 @@ class EventStream(Response):
         self._encode_event = encode
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the client disconnects, the server stops, or sending fails."""
-        with self._streams.quota.held(self._found):
-            ends = [self._send_events(send), _disconnected(receive), self._streams.stopping.wait()]
-            tasks = [asyncio.ensure_future(each) for each in ends]
-            try:
-                done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-                _log_failures(done)
-            finally:
-                await cancel_and_wait(*tasks)
+        """Send events until the client disconnects, its key or the server ends, or sending fails."""
+        streams = self._streams
+        with streams.quota.held(self._found):
+            async with streams.credentials.watching(self._found, self._recheck) as credential_ended:
+                ends = (_disconnected(receive), streams.stopping.wait(), credential_ended.wait())
+                tasks = [asyncio.ensure_future(each) for each in (self._send_events(send), *ends)]
+                try:
+                    done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                    _log_failures(done)
+                finally:
+                    await cancel_and_wait(*tasks)
         with suppress(OSError):
             await send({"type": "http.response.body", "body": b""})
 
@@ -211,18 +210,11 @@ class EventStream(Response):
             logger.info("event stream closed: %s", reason)
 
     async def _parts(self) -> AsyncGenerator[bytes, None]:
-        """Events and heartbeats, while the key is valid."""
+        """Events, and heartbeats when there are none."""
         yield HEARTBEAT
-        checked_s = sent_s = monotonic()
-        heartbeat_s = self._streams.heartbeat_s
-        async with aclosing(_with_pauses(self._events, min(heartbeat_s, RECHECK_S))) as events:
+        async with aclosing(_with_pauses(self._events, self._streams.heartbeat_s)) as events:
             async for event in events:
-                if event is None or monotonic() - checked_s > RECHECK_S:
-                    await self._recheck()
-                    checked_s = monotonic()
-                if event is not None or monotonic() - sent_s >= heartbeat_s:
-                    yield self._position.heartbeat() if event is None else self._encode(event)
-                    sent_s = monotonic()
+                yield self._position.heartbeat() if event is None else self._encode(event)
 
     def _encode(self, event: Event) -> bytes:
         self._position.sent(event.position)

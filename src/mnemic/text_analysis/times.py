@@ -12,7 +12,7 @@ month, misses seasons and weekends, and adds 0.4 s to the first call.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -85,7 +85,10 @@ def times_in(text: str, anchor: Anchor) -> Iterator[DetectedTime]:
     plain = plain_letters(text)
     if not _may_name_a_time(plain):
         return
-    for kind, pattern, resolve in RULES:
+    words = frozenset(_WORD.findall(plain.lower()))
+    for kind, pattern, resolve, needed in RULES:
+        if needed is not None and needed.isdisjoint(words):
+            continue
         for found in pattern.finditer(plain):
             try:
                 window = resolve(found, anchor)
@@ -339,6 +342,7 @@ _IN_YEAR = (
 )
 _IN_SEASON = "in during over since until by from of before after en im durante seit depuis pendant"
 
+_WORD = re.compile(r"\w+")
 _ORDINAL = re.compile(r"\d(?:st|nd|rd|th)\b")
 _BEFORE_DATE = re.compile(
     r"\b(?:on|between|from|since|before|after|until|till|by|and|to|of|the) $", re.IGNORECASE
@@ -429,4 +433,22 @@ _SOURCES: list[tuple[TimeKind, str, Resolve]] = [
     ("span", r"\b(?:the )?(?P<which>last) (?P<unit>hour|minute)\b", _stretch),
     ("span", rf"\b(?:in|over|during|within) the (?P<which>last|past) {_UNIT}", _stretch),
 ]
-RULES = tuple((kind, re.compile(source, re.IGNORECASE), resolve) for kind, source, resolve in _SOURCES)
+_NAMES: tuple[Iterable[str], ...] = (MONTHS, SEASONS, COUNTED_UNITS, CALENDAR_UNITS, WEEKDAYS, NAMED_DAYS)
+
+
+def _needed(source: str) -> frozenset[str] | None:
+    """Words of which a text has one wherever this pattern matches; None for patterns without such words.
+
+    Comparing words takes a tenth of the time that searching for a pattern with a hundred alternatives does,
+    and a long question with a number in it would be searched for all of them.
+    """
+    for names in _NAMES:
+        if one_of(names) in source:
+            # A weekday before a date may be missing, but the month is not: the first names count.
+            return frozenset(_WORD.findall(name)[0] for name in names)
+    return None
+
+
+RULES = tuple(
+    (kind, re.compile(source, re.IGNORECASE), resolve, _needed(source)) for kind, source, resolve in _SOURCES
+)

@@ -7,9 +7,9 @@
 The honest callers belong to several tenants, recall nine times for one retain, and pause between calls, so
 that the server is busy and not saturated: in a queue that never empties nobody would notice a delay. In
 turns they are alone, before and after an attack, beside the hostile ones (`bench/hostile_clients.py`), which
-have a tenant of their own and a key each, and beside two controls (`bench/hostile_cpu.py`): a program that takes as much CPU
-time as the hostile
-clients did, and one that takes as much as they and the processes that the server starts.
+have a tenant of their own and a key each, and beside two controls (`bench/hostile_cpu.py`): a program that
+takes as much CPU time as the hostile clients did, and one that takes as much as they and the processes that
+the server starts.
 Clients would be on machines of their own, so the hostile ones run at the lowest priority. Other programs on
 the machine count against the server; a priority does not help against those of another session where Linux
 groups sessions (`/proc/sys/kernel/sched_autogroup_enabled`).
@@ -232,9 +232,7 @@ async def _caller(client: httpx.AsyncClient, number: int, deadline_s: float, hon
         await asyncio.sleep(PAUSE_S)
 
 
-async def _attack_in_process(
-    url: str, keys: Sequence[str], options: argparse.Namespace
-) -> Mapping[str, Any]:
+async def _attack_in_process(url: str, keys: Sequence[str], options: argparse.Namespace) -> Mapping[str, Any]:
     command = [sys.executable, "-m", "bench.hostile", "--attack", url]
     command += [word for key in keys for word in ("--key", key)]
     command += ["--hostile", str(options.hostile), "--seconds", str(options.seconds)]

@@ -23,6 +23,8 @@ START_TIMEOUT_S = 120.0
 CALL_TIMEOUT_S = 120.0
 TLS = httpx.create_ssl_context()
 """For the clients of tests: each would read all certificates again, 20 ms of CPU time."""
+UNLIMITED = {"invalid_rate_per_minute": 0, "tenant_invalid_rate_per_minute": 0}
+"""Most tests send invalid requests as fast as they can."""
 
 Result = TypeVar("Result")
 Prepare = Callable[[ServerApp], None]
@@ -75,7 +77,7 @@ def running_server(
 
     async def serve() -> None:
         async with Tenants(settings) as tenants:
-            bounds: ServerLimits = replace(limits_of(settings), **limits)
+            bounds: ServerLimits = replace(limits_of(settings), **(UNLIMITED | limits))
             server_app = build_app(tenants, settings, limits=bounds)
             prepare(server_app)
             with listen("127.0.0.1", 0) as listening:

@@ -26,9 +26,7 @@ MISSING = "/v1/memories/00000000-0000-0000-0000-000000000000"
 @pytest.fixture(scope="module")
 def strict(server_folder: Path) -> Iterator[RunningServer]:
     """A server that takes one invalid request of a key in a minute."""
-    with running_server(
-        server_folder, invalid_rate_per_minute=1, tenant_invalid_rate_per_minute=0
-    ) as server:
+    with running_server(server_folder, invalid_rate_per_minute=1, tenant_invalid_rate_per_minute=0) as server:
         yield server
 
 
@@ -83,6 +81,17 @@ def test_other_errors_do_not_count(writer: httpx.Client) -> None:
         assert writer.get(MISSING, params={"owner": "alice"}).status_code == 404
         assert writer.get("/v1/keys").status_code == 403
     assert writer.get("/v1/whoami").status_code == 200
+
+
+def test_requests_that_succeed_make_up_for_invalid_ones() -> None:
+    limits = replace(limits_of(Settings()), invalid_rate_per_minute=1, tenant_invalid_rate_per_minute=1)
+    refusals, found = Refusals(limits), _key_of(uuid4())
+    for _ in range(3):
+        refusals.count(found, 422)
+        with pytest.raises(TooManyRequestsError):
+            refusals.check(found)
+        refusals.count(found, 200)
+        refusals.check(found)
 
 
 def test_the_keys_of_a_tenant_share_a_limit() -> None:

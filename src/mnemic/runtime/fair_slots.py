@@ -4,9 +4,9 @@ A tenant may use half of the slots, at least one. With one slot, tenants take tu
 for the slot, its other calls wait behind that one, and all queues are in the order of arrival. A tenant that
 has `WAITING_MAX` calls waiting gets TooManyRequestsError for the next one.
 
-Work in a process of its own is not free for others: it takes caches, memory bandwidth and time in the kernel, at
-whatever priority it runs. So slots may *rest*: as long as others are in need of the machine, a tenant's next
-call begins only when its last one has been over for as long as it took.
+Work in a process of its own is not free for others: at whatever priority it runs, it takes caches, memory
+bandwidth and time in the kernel. So slots may *rest*: as long as other tenants call, a tenant's next call
+begins only when its last one has been over for as long as it took.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Which tenants have made calls lately, in this process: whether one tenant's heavy work is in others' way."""
+"""Which tenants have made calls of late, in this process: whether the work of one may delay others."""
 
 from collections import OrderedDict
 from collections.abc import Callable

@@ -238,9 +238,7 @@ class AuthenticationMiddleware:
         ):
             await self._pass_on(found, scope, receive, send_counted)
 
-    async def _pass_on(
-        self, found: AuthenticatedKey, scope: Scope, receive: Receive, send: Send
-    ) -> None:
+    async def _pass_on(self, found: AuthenticatedKey, scope: Scope, receive: Receive, send: Send) -> None:
         """Run a request. That of a recall with a cached key has not been looked up yet."""
         if "found_key" not in scope["state"]:
             await self._authenticate_meanwhile(found, scope, receive, send)

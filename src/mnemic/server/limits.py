@@ -43,7 +43,7 @@ class ServerLimits:
     body_bytes: QuotaLimits
     """Bytes of bodies in memory; batches are on disk."""
     invalid_rate_per_minute: int = 240
-    """Invalid requests of a key: a program with an error repeats some, an attack sends hundreds a second."""
+    """Invalid requests of a key beyond as many as succeed."""
     tenant_invalid_rate_per_minute: int = 960
     batch_timeout_s: float = 600.0
     body_pause_s: float = 10.0

@@ -2,11 +2,13 @@
 
 Bombs, bodies of the wrong shape and documents that cannot be read are all refused in the end, each after some
 work. A key, or a tenant by all of its keys, whose requests were refused too often gets 429 for all further
-ones, before the database looks its key up and before a body is read, until its bucket fills again.
+ones, before the database looks its key up and before a body is read, until its bucket fills again. Each
+request that succeeds makes up for one that was refused: a service whose users make mistakes is no attack.
 """
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Send
@@ -36,10 +38,12 @@ class Refusals:
         self._of_tenant.check(found.tenant.id)
 
     def count(self, found: AuthenticatedKey, status: int) -> None:
-        """Count a response if its status says that the request was invalid."""
-        if status in INVALID_STATUSES:
-            self._of_key.count(found.key.key_id)
-            self._of_tenant.count(found.tenant.id)
+        """Count a response, if its status says that the request was invalid or that it succeeded."""
+        for rates, holder in ((self._of_key, found.key.key_id), (self._of_tenant, found.tenant.id)):
+            if status in INVALID_STATUSES:
+                rates.count(holder)
+            elif status < HTTPStatus.BAD_REQUEST:
+                rates.give_back(holder)
 
     @contextmanager
     def counted(self, found: AuthenticatedKey, send: Send) -> Iterator[Send]:

@@ -6,8 +6,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mnemic.errors import InvalidInputError
+from mnemic.text_analysis import times
 from mnemic.text_analysis.detect import detect_times
 from mnemic.text_analysis.time_words import MONTHS, NAMED_DAYS, RECENTLY, SEASONS, WEEKDAYS
+from mnemic.text_analysis.times import RULES, Anchor, times_in
 
 # A Wednesday.
 MOMENT = datetime(2024, 5, 15, 12, 0, tzinfo=UTC)
@@ -155,6 +157,15 @@ def test_times_become_windows(subtests: pytest.Subtests) -> None:
             assert detected.text == found == text[detected.start : detected.end]
             assert detected.value.start == datetime.fromisoformat(start).replace(tzinfo=UTC)
             assert detected.value.end == datetime.fromisoformat(end).replace(tzinfo=UTC)
+
+
+def test_a_rule_is_skipped_only_where_it_finds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [text for text, *_ in (*TIMES, *SPANS)]
+    texts += [text.upper() for text in texts] + WORDS_OF_TIME
+    found = [list(times_in(text, Anchor(MOMENT))) for text in texts]
+    assert all(needed is not None for kind, _, _, needed in RULES if kind == "season")
+    monkeypatch.setattr(times, "RULES", tuple((*rule, None) for *rule, _ in RULES))
+    assert found == [list(times_in(text, Anchor(MOMENT))) for text in texts]
 
 
 def test_a_day_without_a_year_is_the_one_that_the_caller_leans_to(subtests: pytest.Subtests) -> None:

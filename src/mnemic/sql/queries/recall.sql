@@ -1,13 +1,19 @@
 -- Recall. Filters are of the type mnemic.recall_filter (migrations/0004_search.sql, 0019_more_filters.sql).
 
 -- name: terms
--- Analyzes a query before the search; see mnemic.recall_terms.
-SELECT known.*
+-- Analyzes a query (see mnemic.recall_terms), and searches for its words at once (mnemic.recall_by_terms), unless a word is
+-- probably misspelt, or a branch is read.
+SELECT known.*, found.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
     entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval,
     %(suspects)s::text[], %(language)s::text, %(channels)s::text[]
 ) AS known
+CROSS JOIN LATERAL mnemic.recall_by_terms(
+    entered.tenant_id, %(owner)s, known.terms, known.counts, known.phrase_terms, %(terms_max)s, known.kept_count,
+    known.counted, known.mean_bytes, %(searches)s AND known.branch IS NULL AND known.unknown = '{}', %(limit)s,
+    %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
+) AS found
 
 -- name: vocabulary
 -- The indexed words of an owner; see mnemic.recall_vocabulary.
@@ -23,6 +29,18 @@ SELECT found.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_words(
     entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(mean_bytes)s::real,
+    %(limit)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
+) AS found
+
+-- name: words_by_rarity
+-- Lexical candidates by those terms that find enough; see mnemic.searched_terms.
+SELECT chosen.term_bits, found.found_ids, found.counts AS match_counts, found.found_conversations, found.conversation_terms
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.searched_terms(
+    %(terms)s::text[], %(counts)s::int[], %(certainties)s::float8[], %(memory_count)s
+) AS chosen
+CROSS JOIN LATERAL mnemic.recall_by_words(
+    entered.tenant_id, %(owner)s, chosen.searched, chosen.weights, %(memory_total)s, %(mean_bytes)s::real,
     %(limit)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
 

@@ -16,6 +16,7 @@ from mnemic.db.half_vectors import HalfVector
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.db.vector_index import INDEX_MIN_ROWS, CosineStatistics, ef_search_for, index_name
 from mnemic.db.vectors import ModelChanged
+from mnemic.recall.candidates.columns import with_numbers
 from mnemic.recall.candidates.filtered import FilteredMatches, search_filtered
 from mnemic.recall.candidates.granted import search_granted
 from mnemic.recall.candidates.lexical import LexicalMatches
@@ -135,7 +136,7 @@ async def read_features(
     (row,) = await database.read("recall.near", parameters)
     if query is not None and row["model"] != query.table.model:
         raise ModelChanged(row["model"])
-    return row
+    return with_numbers(row)
 
 
 def _statistics(row: Row) -> CosineStatistics | None:

@@ -1,6 +1,6 @@
 """What one tenant's SQL, or a stolen statement, can read through the queries of recall."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -18,7 +18,14 @@ from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 MODEL = "test:hash-64"
 VECTOR = str([1.0] + [0.0] * 63)
 OWNER = "alice"
-SIGNED = ("recall.words", "recall.near", "recall.nearest_granted", "recall.records")
+SIGNED = (
+    "recall.terms",
+    "recall.words",
+    "recall.words_by_rarity",
+    "recall.near",
+    "recall.nearest_granted",
+    "recall.records",
+)
 
 
 @pytest.fixture
@@ -50,6 +57,18 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "along_bytes": 1_000,
     }
     words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "mean_bytes": None}
+    rare = {"counts": None, "certainties": [1.0], "memory_count": 1}
+    query_text = {
+        "query": "secret",
+        "phrases": [],
+        "count_max": 10,
+        "statistics_age": timedelta(days=1),
+        "suspects": [],
+        "language": None,
+        "channels": [],
+        "terms_max": 32,
+        "searches": True,
+    }
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60, "sample_owner": OWNER}
     windows = {
         "windows_since": [datetime(2000, 1, 1, tzinfo=UTC)],
@@ -59,7 +78,9 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "by_time_max": 100,
     }
     return {
+        "recall.terms": {**around, **query_text},
         "recall.words": {**around, **words},
+        "recall.words_by_rarity": {**around, **words, **rare},
         "recall.near": {**around, **near, **windows, "model": MODEL, "vector_table": table},
         "recall.nearest_granted": {**around, "granted": everything, "vector": VECTOR, "vector_table": table},
         "recall.records": {**common, "ids": [row[0] for row in rows]},

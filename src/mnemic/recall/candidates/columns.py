@@ -1,7 +1,7 @@
 """The columns of candidates as the database sends them (mnemic.candidate_features).
 
-Numbers come as one array in PostgreSQL's binary format, which numpy reads without an object for each. What only
-few memories have comes as JSON, which is read for the selected memories.
+Numbers come as one array in PostgreSQL's binary format, which numpy reads without an object for each. What
+only few memories have comes as JSON, which is read for the selected memories.
 """
 
 from datetime import datetime

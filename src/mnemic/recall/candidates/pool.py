@@ -78,6 +78,11 @@ class CandidatePool:
         return self.lexical.weights_of(self.terms)
 
     @cached_property
+    def lacks_cosine(self) -> npt.NDArray[np.bool_]:
+        """Whether each candidate has no vector."""
+        return np.isnan(self.cosines)
+
+    @cached_property
     def in_conversation(self) -> npt.NDArray[np.bool_]:
         """Whether each candidate is a turn of a conversation."""
         return np.array([conversation is not None for conversation in self.conversations], bool)

@@ -35,7 +35,9 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
+        -- Most tenants have no grants: see that first.
+        EXISTS (SELECT FROM state.grants AS any_grant WHERE any_grant.tenant_id = of_tenant)
+        AND EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions,
         CASE WHEN suspects <> '{}' THEN mnemic.unknown_words(
             wanted_owner, suspects,

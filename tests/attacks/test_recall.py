@@ -1,7 +1,7 @@
 """What one tenant's SQL, or a stolen statement, can read through the queries of recall."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from mnemic.db.access import Access
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.db.vectors import with_cosines
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
@@ -87,9 +88,16 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
     }
 
 
+def statement(name: str, parameters: dict[str, Any]) -> LiteralString:
+    """The statement that a recall sends."""
+    if name == "recall.near":
+        return with_cosines(query(name), parameters["vector_table"])
+    return query(name)
+
+
 def found_by(connection: psycopg.Connection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:
     """The parts of memories that a query returns: ids, contents, vectors."""
-    rows = connection.execute(query(name), parameters).fetchall()
+    rows = connection.execute(statement(name, parameters), parameters).fetchall()
     return [value for row in rows for value in row if isinstance(value, list | str) and value != []]
 
 
@@ -123,7 +131,7 @@ def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_pro
     parameters = asked(admin, tenant_b, signed)[name]
     foreign = {str(memory_id) for memory_id in parameters["ids"]}
     try:
-        seen = connection.execute(query(name), parameters).fetchall()
+        seen = connection.execute(statement(name, parameters), parameters).fetchall()
     except psycopg.errors.InsufficientPrivilege:
         seen = []
     connection.close()

@@ -101,11 +101,10 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: near
--- Vector candidates; candidates by time; the features of all candidates, those of other searches included, and of the turns
--- around the best; and their cosines. See mnemic.recall_by_vector, recall_in_windows, candidate_features and
--- recall_cosines. `near_cosines` belong to `near_ids`, `other_cosines` to `other_ids`, the other candidates that have a
--- vector.
-SELECT found.*, in_time.*, around.*, theirs.*
+-- Vector candidates; candidates by time; and the features of all candidates, those of other searches included, and of the
+-- turns around the best. See mnemic.recall_by_vector, recall_in_windows and candidate_features; with_cosines
+-- (mnemic/db/vectors.py) adds their cosines. `near_cosines` belong to `near_ids`.
+SELECT entered.tenant_id, found.*, in_time.*, around.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_vector(
     entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
@@ -122,11 +121,6 @@ CROSS JOIN LATERAL mnemic.candidate_features(
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
     %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
-CROSS JOIN LATERAL mnemic.recall_cosines(
-    entered.tenant_id, %(vector_table)s, CASE WHEN found.model = %(model)s THEN %(vector)s::halfvec END,
-    around.memory_ids, CASE WHEN found.near_cosines IS NOT NULL THEN found.near_ids END,
-    CASE WHEN found.row_count IS NULL THEN %(sample_owner)s::text END
-) AS theirs
 
 -- name: records
 -- Memories by id.

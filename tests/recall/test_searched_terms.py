@@ -20,7 +20,7 @@ def searched(
         (terms, counts, certainties or [1.0] * len(terms), memory_count),
     ).fetchone()
     assert row is not None
-    return row
+    return row  # type: ignore[return-value]
 
 
 def test_without_counts_all_terms_are_searched_and_weighed_by_what_is_found(superuser: AppConnection) -> None:

@@ -182,7 +182,7 @@ class TenantDatabase:
         return row
 
     async def read(self, name: str, parameters: Parameters) -> list[Row]:
-        """All rows of a read-only query that is a transaction by itself; arrays of ids are returned as keys."""
+        """All rows of a read-only query that is a transaction by itself; arrays of ids are keys."""
         return await self.read_composed(query(name), parameters)
 
     async def read_composed(self, statement: LiteralString, parameters: Parameters) -> list[Row]:

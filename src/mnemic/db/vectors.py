@@ -218,9 +218,9 @@ def with_vectors(storing: LiteralString, table_name: str) -> LiteralString:
 def with_cosines(finding: LiteralString, table_name: str) -> LiteralString:
     """A statement that finds memories and adds the cosines between them and `vector`.
 
-    `finding` returns one row. `other_cosines` are those of its `memory_ids` that are not among its `near_ids`,
-    whose cosines it knows (`near_cosines`). Unless it has compared all vectors of the owner (`row_count`),
-    there are statistics of the cosines of a random sample of the vectors of `sample_owner`.
+    `finding` returns one row. `other_cosines` are those of its `memory_ids` that are not among its
+    `near_ids`, whose cosines it knows (`near_cosines`). Unless it has compared all vectors of the owner
+    (`row_count`), there are statistics of the cosines of a random sample of the vectors of `sample_owner`.
     """
     table = sql.Identifier(table_name)
     return _WITH_COSINES.format(finding=sql.SQL(finding), table=table).as_string()

@@ -14,7 +14,9 @@ def searched(
     certainties: list[float] | None = None,
 ) -> tuple[list[str], list[int], list[float] | None]:
     """The tsqueries that are searched, the terms that each stands for, and their weights."""
-    terms = [f"'{letter}'" for letter, _ in zip("abcdefgh", counts or "abc", strict=False)]
+    terms = [
+        f"'{letter}'" for letter, _ in zip("abcdefgh", "abc" if counts is None else counts, strict=False)
+    ]
     row = superuser.execute(
         "SELECT searched, term_bits, weights::float8[] FROM mnemic.searched_terms(%s, %s::int[], %s, %s)",
         (terms, counts, certainties or [1.0] * len(terms), memory_count),
@@ -38,7 +40,7 @@ def test_without_counts_all_terms_are_searched_and_weighed_by_what_is_found(supe
         ([2_400, 2_300], 5_000, ["'b'"], [2]),
         # A tenth of the memories, up to 100,000 of them; a thousand of a million.
         ([9_000, 900], 100_000, ["'b'"], [2]),
-        ([4_000, 4_000], 50_000, ["'a'"], [1]),
+        ([3_400, 3_400], 50_000, ["'a'"], [1]),
         ([900, 100], 1_000_000, ["'b'", "'a'"], [2, 1]),
         # Equally rare terms keep their order.
         ([5, 5], 5_000, ["'a'", "'b'"], [1, 2]),
@@ -59,7 +61,7 @@ def test_the_rarest_terms_are_searched_until_they_find_enough(
     ("counts", "memory_count", "terms", "bits"),
     [
         ([4_000, 3_000], 5_000, ["'b' & 'a'"], [3]),
-        ([90_000, 80_000, 300_000, 70_000, 60_000], 1_000_000, ["'e' & 'd'"], [24]),
+        ([90_000, 80_000, 300_000, 70_000, 60_000], 1_000_000, ["'e' & 'd' & 'b'"], [26]),
         # All of four terms would still match nearly every memory.
         ([4_900, 4_900], 5_000, [], []),
         ([990_000] * 6, 1_000_000, [], []),

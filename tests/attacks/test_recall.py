@@ -1,7 +1,7 @@
 """What one tenant's SQL, or a stolen statement, can read through the queries of recall."""
 
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, LiteralString
 
 import psycopg
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from mnemic.db.access import Access
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
+from mnemic.db.vectors import with_cosines
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
@@ -18,7 +19,14 @@ from tests.proofs import WRONG_SIGNATURES, backend_identity, wrong_signature
 MODEL = "test:hash-64"
 VECTOR = str([1.0] + [0.0] * 63)
 OWNER = "alice"
-SIGNED = ("recall.words", "recall.near", "recall.nearest_granted", "recall.records")
+SIGNED = (
+    "recall.terms",
+    "recall.words",
+    "recall.words_by_rarity",
+    "recall.near",
+    "recall.nearest_granted",
+    "recall.records",
+)
 
 
 @pytest.fixture
@@ -50,6 +58,18 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "along_bytes": 1_000,
     }
     words = {"searched": ["'secret'"], "weights": None, "memory_total": 1, "mean_bytes": None}
+    rare = {"counts": None, "certainties": [1.0], "memory_count": 1}
+    query_text = {
+        "query": "secret",
+        "phrases": [],
+        "count_max": 10,
+        "statistics_age": timedelta(days=1),
+        "suspects": [],
+        "language": None,
+        "channels": [],
+        "terms_max": 32,
+        "searches": True,
+    }
     near = {"vector": VECTOR, "near": None, "index_name": None, "ef_search": 60, "sample_owner": OWNER}
     windows = {
         "windows_since": [datetime(2000, 1, 1, tzinfo=UTC)],
@@ -59,16 +79,25 @@ def asked(admin: AppConnection, tenant: Tenant, signature: str | None) -> dict[s
         "by_time_max": 100,
     }
     return {
+        "recall.terms": {**around, **query_text},
         "recall.words": {**around, **words},
+        "recall.words_by_rarity": {**around, **words, **rare},
         "recall.near": {**around, **near, **windows, "model": MODEL, "vector_table": table},
         "recall.nearest_granted": {**around, "granted": everything, "vector": VECTOR, "vector_table": table},
         "recall.records": {**common, "ids": [row[0] for row in rows]},
     }
 
 
+def statement(name: str, parameters: dict[str, Any]) -> LiteralString:
+    """The statement that a recall sends."""
+    if name == "recall.near":
+        return with_cosines(query(name), parameters["vector_table"])
+    return query(name)
+
+
 def found_by(connection: psycopg.Connection[Any], name: str, parameters: dict[str, Any]) -> list[Any]:
     """The parts of memories that a query returns: ids, contents, vectors."""
-    rows = connection.execute(query(name), parameters).fetchall()
+    rows = connection.execute(statement(name, parameters), parameters).fetchall()
     return [value for row in rows for value in row if isinstance(value, list | str) and value != []]
 
 
@@ -102,7 +131,7 @@ def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_pro
     parameters = asked(admin, tenant_b, signed)[name]
     foreign = {str(memory_id) for memory_id in parameters["ids"]}
     try:
-        seen = connection.execute(query(name), parameters).fetchall()
+        seen = connection.execute(statement(name, parameters), parameters).fetchall()
     except psycopg.errors.InsufficientPrivilege:
         seen = []
     connection.close()

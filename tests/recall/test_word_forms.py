@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 import pytest
 
 from mnemic.db.database import TenantDatabase
-from mnemic.recall.candidates import lexical
 from mnemic.recall.candidates.query_terms import QueryTerms, read_query_terms
 from mnemic.recall.index_maintenance import refresh_word_statistics
 from mnemic.recall.query_analysis import analyse_query
 from mnemic.recall.readable_owners import EVERYTHING, ReadableOwner
+from mnemic.recall.request import Request
 from mnemic.sdk.memory import AsyncMemory
 from tests.conftest import AppConnection
 from tests.opened import core_of
@@ -24,9 +24,24 @@ BOATS = (
 
 
 async def terms(memory: AsyncMemory, query: str) -> QueryTerms:
-    analysis = analyse_query(query, datetime.now(UTC))
+    now = datetime.now(UTC)
+    request = Request(
+        query=query,
+        scope=memory._caller.scoped("alice"),
+        filter=EVERYTHING,
+        limit=10,
+        max_tokens=None,
+        as_of=None,
+        asked_at=now,
+        refuse_below=None,
+        techniques=frozenset({"text"}),
+        explain=False,
+        include=frozenset(),
+    )
+    analysis = analyse_query(query, now)
     readable = ReadableOwner("alice", EVERYTHING)
-    return await read_query_terms(core_of(memory).storage.tenant_database, readable, analysis)
+    database = core_of(memory).storage.tenant_database
+    return await read_query_terms(database, readable, request, analysis, searches=False)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +89,12 @@ async def test_the_statistics_of_a_term_include_all_forms(memory: AsyncMemory) -
     }
 
 
-async def test_a_conjunction_of_frequent_terms_has_all_forms(
-    memory: AsyncMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await memory.retain_many(BOATS)
-    await refresh_word_statistics(core_of(memory), "alice")
-    monkeypatch.setattr(lexical, "MATCHES_MIN", 1)
-    found = await memory.recall("buy a boat", techniques=["text"], refuse_below=0)
-    assert [hit.memory.content for hit in found] == ["Ann bought a boat"]
+def test_a_conjunction_of_frequent_terms_has_all_forms(superuser: AppConnection) -> None:
+    found = superuser.execute(
+        "SELECT searched, term_bits FROM mnemic.searched_terms(%s, %s, %s, 100000)",
+        (["('bought' | 'buy')", "('boat')"], [8_000, 4_000], [1.0, 1.0]),
+    ).fetchone()
+    assert found == (["('boat') & ('bought' | 'buy')"], [3])
 
 
 def test_every_form_lists_all_others(superuser: AppConnection) -> None:

@@ -109,7 +109,11 @@ class Queries:
 
     async def binary_rows(self, name: str, parameters: Parameters) -> list[Row]:
         """All rows of a query in binary format; arrays of ids are returned as keys (see `id_arrays.py`)."""
-        cursor = await self.connection.execute(query(name), self.values(name, parameters), binary=True)
+        return await self.binary_rows_of(query(name), self.values(name, parameters))
+
+    async def binary_rows_of(self, statement: LiteralString, parameters: Parameters | None) -> list[Row]:
+        """The same for a composed statement, which gets only these parameters."""
+        cursor = await self.connection.execute(statement, parameters, binary=True)
         return await cursor.fetchall()
 
     async def stream(self, name: str, parameters: Parameters | None = None) -> AsyncIterator[Row]:
@@ -178,7 +182,11 @@ class TenantDatabase:
         return row
 
     async def read(self, name: str, parameters: Parameters) -> list[Row]:
-        """All rows of a read-only query that is a transaction by itself; arrays of ids are returned as keys.
+        """All rows of a read-only query that is a transaction by itself; arrays of ids are keys."""
+        return await self.read_composed(query(name), parameters)
+
+    async def read_composed(self, statement: LiteralString, parameters: Parameters) -> list[Row]:
+        """The same for a composed statement.
 
         The statement is signed. Behind a pooler that changes the backend process between statements the
         signature is refused; then the query runs in an ordinary transaction.
@@ -187,13 +195,13 @@ class TenantDatabase:
         values = {**parameters, "tenant_id": self.tenant.id}
         try:
             return await self._database.signed_rows(
-                query(name), values, purpose="authenticate", subject=subject, binary=True
+                statement, values, purpose="authenticate", subject=subject, binary=True
             )
         except MnemicError as error:
             if not isinstance(error.__cause__, InsufficientPrivilege):
                 raise
         async with self.transaction() as transaction:
-            return await transaction.binary_rows(name, {**values, "signature": None})
+            return await transaction.binary_rows_of(statement, {**values, "signature": None})
 
     async def run(
         self, work: Callable[[Transaction], Awaitable[Result]], *, maintenance: bool = False

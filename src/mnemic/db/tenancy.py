@@ -28,7 +28,6 @@ checks it, so later SQL in the same process cannot read it.
 import hmac
 import secrets
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Literal
 from uuid import UUID
 
@@ -106,7 +105,7 @@ class SigningKey:
         return self._block(0x5C)
 
     def _sign(self, message: str) -> str:
-        return hmac.new(self.secret, message.encode(), sha256).hexdigest()
+        return hmac.digest(self.secret, message.encode(), "sha256").hex()
 
     def _block(self, pad: int) -> bytes:
         return bytes(byte ^ pad for byte in self.secret.ljust(_HMAC_BLOCK_BYTES, b"\0"))

@@ -136,7 +136,7 @@ class CosineStatistics:
 
     @classmethod
     def from_sample(cls, row: Row) -> "CosineStatistics | None":
-        """From a row of `mnemic.recall_cosines`; None without a sample."""
+        """From a row of a statement with cosines (`with_cosines`); None without a sample."""
         if not row["sample_count"]:
             return None
         return cls(row["sample_mean"], row["sample_deviation"], row["sample_count"])

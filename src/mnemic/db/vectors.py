@@ -42,6 +42,31 @@ _IF_STORED = sql.SQL("(given.memory_id IN (SELECT unnest(stored.memory_ids) FROM
 _WITH_VECTORS = sql.SQL(
     "WITH stored AS MATERIALIZED ({storing}), inserted AS ({insert}) SELECT * FROM stored"
 )
+_WITH_COSINES = sql.SQL(
+    "SELECT found.*, theirs.*"
+    " FROM ({finding}) AS found"
+    " CROSS JOIN LATERAL ("
+    "   SELECT"
+    "     array_agg(listed.memory_id) FILTER (WHERE NOT listed.is_sample) AS other_ids,"
+    "     array_agg(compared.cosine::real) FILTER (WHERE NOT listed.is_sample) AS other_cosines,"
+    "     avg(compared.cosine) FILTER (WHERE listed.is_sample) AS sample_mean,"
+    "     stddev_pop(compared.cosine) FILTER (WHERE listed.is_sample) AS sample_deviation,"
+    "     count(*) FILTER (WHERE listed.is_sample) AS sample_count"
+    "   FROM ("
+    "     SELECT given.memory_id, false AS is_sample FROM unnest(found.memory_ids) AS given (memory_id)"
+    "     WHERE found.near_cosines IS NULL OR given.memory_id <> ALL (found.near_ids)"
+    "     UNION ALL"
+    "     SELECT unnest(kept.sample), true FROM vectors.owner_statistics AS kept"
+    "     WHERE kept.tenant_id = found.tenant_id AND kept.owner = %(sample_owner)s::text"
+    "       AND found.row_count IS NULL"
+    "   ) AS listed"
+    # One index lookup per memory, whatever the planner estimates.
+    "   CROSS JOIN LATERAL ("
+    "     SELECT 1 - (stored.embedding <=> %(vector)s::halfvec) AS cosine FROM vectors.{table} AS stored"
+    "     WHERE stored.tenant_id = found.tenant_id AND stored.memory_id = listed.memory_id OFFSET 0"
+    "   ) AS compared"
+    " ) AS theirs"
+)
 _REMOVE = sql.SQL(
     "DELETE FROM vectors.{table} WHERE tenant_id = %(tenant_id)s AND memory_id = ANY(%(ids)s::uuid[])"
 )
@@ -187,6 +212,18 @@ def with_vectors(storing: LiteralString, table_name: str) -> LiteralString:
     table = sql.Identifier(table_name)
     insert = _INSERT.format(table=table, owners=_ONE_OWNER, condition=_IF_STORED)
     return _WITH_VECTORS.format(storing=sql.SQL(storing), insert=insert).as_string()
+
+
+@lru_cache(STATEMENTS_CACHED_MAX)
+def with_cosines(finding: LiteralString, table_name: str) -> LiteralString:
+    """A statement that finds memories and adds the cosines between them and `vector`.
+
+    `finding` returns one row. `other_cosines` are those of its `memory_ids` that are not among its
+    `near_ids`, whose cosines it knows (`near_cosines`). Unless it has compared all vectors of the owner
+    (`row_count`), there are statistics of the cosines of a random sample of the vectors of `sample_owner`.
+    """
+    table = sql.Identifier(table_name)
+    return _WITH_COSINES.format(finding=sql.SQL(finding), table=table).as_string()
 
 
 async def insert_vectors(

@@ -181,11 +181,16 @@ def own_evidence(pool: CandidatePool) -> dict[str, Floats]:
     mean, deviation = _lexical_statistics(lexical)
     meaning = (pool.cosines - pool.cosine_mean) / pool.cosine_deviation
     return {
-        "meaning": np.clip(np.nan_to_num(meaning), -EVIDENCE_MAX, EVIDENCE_MAX),
-        "words": np.clip((scores - mean) / deviation, -EVIDENCE_MAX, EVIDENCE_MAX),
-        "cosine": np.nan_to_num(pool.cosines - UNRELATED_COSINE),
+        "meaning": _bounded(np.where(pool.lacks_cosine, 0.0, meaning)),
+        "words": _bounded((scores - mean) / deviation),
+        "cosine": np.where(pool.lacks_cosine, 0.0, pool.cosines - UNRELATED_COSINE),
         "coverage": pool.term_weights / (float(lexical.weights.sum()) or 1.0),
     }
+
+
+def _bounded(scores: Floats) -> Floats:
+    """Standard scores within `EVIDENCE_MAX`."""
+    return np.minimum(np.maximum(scores, -EVIDENCE_MAX), EVIDENCE_MAX)
 
 
 def _lexical_statistics(lexical: LexicalMatches) -> tuple[float, float]:

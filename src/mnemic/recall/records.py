@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from json import loads
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase
 from mnemic.db.id_arrays import IdArray, Key
+from mnemic.recall.candidates.columns import details_at
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.request import Request
@@ -109,9 +109,10 @@ def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
     content = row["content"][at]
     if content is None:
         return None
+    details = details_at(row, at)
     return MemoryRecord(
         memory_id=UUID(bytes=pool.keys[index]),
-        version=row["version"][at],
+        version=details["version"],
         owner=pool.readable.owner,
         channel=row["channels"][at],
         process=row["process"][at],
@@ -122,34 +123,34 @@ def _record(pool: CandidatePool, index: int) -> MemoryRecord | None:
         content=content,
         category=row["category"][at],
         tags=_texts(row["tags"][at]),
-        metadata=_object(row["metadata"][at]),
+        metadata=details["metadata"],
         source=row["source"][at],
-        provenance=row["provenance"][at],
-        evidence=_texts(row["evidence"][at]),
+        provenance=details["provenance"],
+        evidence=details["evidence"],
         confidence=_exact(row["confidences"][at]),
-        anchored=row["anchored"][at],
-        status=row["status"][at],
-        superseded_by=_id(row["superseded_by"][at]),
-        merged_into=_id(row["merged_into"][at]),
+        anchored=bool(row["anchored"][at]),
+        status=details["status"],
+        superseded_by=_id(details["superseded_by"]),
+        merged_into=_id(details["merged_into"]),
         at=row["at"][at],
-        valid_from=row["valid_from"][at],
-        valid_to=row["valid_to"][at],
-        expires_at=row["expires_at"][at],
+        valid_from=details["valid_from"],
+        valid_to=details["valid_to"],
+        expires_at=details["expires_at"],
         deleted_at=None,
         created_at=row["created_at"][at],
-        recorded_at=row["recorded_at"][at],
-        changed_by=row["changed_by"][at],
-        change_reason=row["change_reason"][at],
+        recorded_at=details["recorded_at"] or row["created_at"][at],
+        changed_by=details["changed_by"],
+        change_reason=details["change_reason"],
         whole_id=_id(row["whole_id"][at]),
-        chunk_index=row["chunk_index"][at],
-        chunk_count=row["chunk_count"][at],
+        chunk_index=details["chunk_index"],
+        chunk_count=details["chunk_count"],
         external_id=row["external_id"][at],
         usefulness=_exact(row["usefulnesses"][at]),
         salience=_exact(row["saliences"][at]),
-        reinforcement_count=row["reinforcement_count"][at],
+        reinforcement_count=details["reinforcement_count"],
         retrieval_count=row["retrieval_count"][at],
         last_retrieved_at=row["last_retrieved_at"][at],
-        last_injected_at=row["last_injected_at"][at],
+        last_injected_at=details["last_injected_at"],
         outdated_by=_outdated_by(pool, index),
     )
 
@@ -167,10 +168,6 @@ def _exact(value: float) -> float:
 
 def _texts(written: str | None) -> tuple[str, ...]:
     return () if written is None else tuple(loads(written))
-
-
-def _object(written: str | None) -> dict[str, Any]:
-    return {} if written is None else dict(loads(written))
 
 
 def _id(written: str | None) -> UUID | None:

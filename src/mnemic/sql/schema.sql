@@ -159,12 +159,16 @@ CREATE FUNCTION mnemic.branch_view(of_tenant uuid, of_owner text, in_channels te
 DECLARE
     -- More than a fork allows; bounds a circle in an imported file.
     depth_most CONSTANT int := 16;
-    opened text[] := ARRAY(
+    opened text[];
+BEGIN
+    IF in_channels = '{}' THEN
+        RETURN;
+    END IF;
+    opened := ARRAY(
         SELECT known.channel FROM state.branches AS known
         WHERE known.tenant_id = of_tenant AND known.owner = of_owner AND known.channel = ANY (in_channels)
           AND known.state = 'open'
     );
-BEGIN
     IF cardinality(opened) = 0 THEN
         RETURN;
     ELSIF cardinality(opened) > 1 THEN
@@ -221,7 +225,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], bytes integer[], happened_at_s double precision[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses integer[], terms bigint[], version integer[], process text[], content text[], category text[], tags text[], metadata text[], source text[], provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamp with time zone[], valid_from timestamp with time zone[], valid_to timestamp with time zone[], expires_at timestamp with time zone[], created_at timestamp with time zone[], recorded_at timestamp with time zone[], changed_by text[], change_reason text[], whole_id text[], chunk_index integer[], chunk_count integer[], external_id text[], reinforcement_count integer[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], last_injected_at timestamp with time zone[], outdated text[])
+CREATE FUNCTION mnemic.candidate_features(wanted_owner text, ids uuid[], expanded_ids uuid[], reach integer, wanted_terms text[], filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, along_bytes integer) RETURNS TABLE(memory_ids uuid[], conversations text[], positions integer[], roles text[], names text[], channels text[], numbers bytea, terms bigint[], process text[], content text[], category text[], tags text[], source text[], at timestamp with time zone[], created_at timestamp with time zone[], whole_id text[], external_id text[], retrieval_count integer[], last_retrieved_at timestamp with time zone[], details text[], outdated text[])
     LANGUAGE plpgsql STABLE ROWS 1
     SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
@@ -285,32 +289,34 @@ BEGIN
     )
     SELECT
         array_agg(found.memory_id), array_agg(found.conversation), array_agg(found."position"), array_agg(found.role),
-        array_agg(found.name), array_agg(found.channel), array_agg(octet_length(found.content)),
-        array_agg(extract(epoch FROM found.happened_at)::float8), array_agg(found.confidence),
-        array_agg(found.usefulness), array_agg(found.salience), array_agg(found.anchored),
-        array_agg(
+        array_agg(found.name), array_agg(found.channel),
+        array_send(array_agg(ARRAY[
+            octet_length(found.content), extract(epoch FROM found.happened_at), found.confidence, found.usefulness,
+            found.salience, found.anchored::int,
             CASE WHEN found.valid_to <= given_moment THEN -1 WHEN found.valid_from > given_moment THEN 1 ELSE 0 END
-        ),
+        ]::float8[])),
         array_agg((
             SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
         )),
-        array_agg(found.version), array_agg(found.process),
-        array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
+        array_agg(found.process), array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
         -- Ranking needs the tags of summaries, even of long ones.
         array_agg(
             CASE
                 WHEN (found.comes_along OR found.source = 'inferred') AND found.tags <> '{}' THEN to_json(found.tags)::text
             END
         ),
-        array_agg(CASE WHEN found.comes_along AND found.metadata <> '{}' THEN found.metadata::text END),
-        array_agg(found.source), array_agg(found.provenance),
-        array_agg(CASE WHEN found.comes_along AND found.evidence <> '{}' THEN to_json(found.evidence)::text END),
-        array_agg(found.status), array_agg(found.superseded_by::text), array_agg(found.merged_into::text),
-        array_agg(found.at), array_agg(found.valid_from), array_agg(found.valid_to), array_agg(found.expires_at),
-        array_agg(found.created_at), array_agg(found.recorded_at), array_agg(found.changed_by),
-        array_agg(found.change_reason), array_agg(found.whole_id::text), array_agg(found.chunk_index),
-        array_agg(found.chunk_count), array_agg(found.external_id), array_agg(found.reinforcement_count),
-        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at),
+        array_agg(found.source), array_agg(found.at), array_agg(found.created_at), array_agg(found.whole_id::text),
+        array_agg(found.external_id), array_agg(found.retrieval_count), array_agg(found.last_retrieved_at),
+        array_agg(
+            CASE WHEN found.comes_along AND found.is_unusual THEN json_build_object(
+                'version', found.version, 'metadata', found.metadata, 'provenance', found.provenance,
+                'evidence', found.evidence, 'status', found.status, 'superseded_by', found.superseded_by,
+                'merged_into', found.merged_into, 'valid_from', found.valid_from, 'valid_to', found.valid_to,
+                'expires_at', found.expires_at, 'recorded_at', found.recorded_at, 'changed_by', found.changed_by,
+                'change_reason', found.change_reason, 'chunk_index', found.chunk_index, 'chunk_count', found.chunk_count,
+                'reinforcement_count', found.reinforcement_count, 'last_injected_at', found.last_injected_at
+            )::text END
+        ),
         array_agg((
             SELECT json_agg(json_build_array(newer_id, certainty, reason))::text FROM newer WHERE older_id = found.memory_id
         ))
@@ -319,7 +325,11 @@ BEGIN
         SELECT
             *,
             octet_length(content) + pg_column_size(tags) + pg_column_size(metadata) + pg_column_size(evidence)
-                <= along_bytes AS comes_along
+                <= along_bytes AS comes_along,
+            version > 1 OR metadata <> '{}' OR evidence <> '{}' OR provenance <> 'witnessed' OR status <> 'active'
+                OR changed_by <> 'user' OR reinforcement_count > 0 OR recorded_at <> created_at OR num_nonnulls(
+                    superseded_by, merged_into, valid_from, valid_to, expires_at, change_reason, chunk_index, last_injected_at
+                ) > 0 AS is_unusual
         FROM (
             SELECT
                 tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,
@@ -1639,7 +1649,8 @@ CREATE FUNCTION mnemic.insert_memories(entered uuid, for_owner text, in_channel 
     AS $$
 DECLARE
     stored uuid[];
-    in_branch text := mnemic.hold_branch(entered, for_owner, in_channel);
+    -- `_global` is never a branch, so that most calls need not look.
+    in_branch text := CASE WHEN in_channel <> '_global' THEN mnemic.hold_branch(entered, for_owner, in_channel) END;
 BEGIN
     WITH fresh AS (
         INSERT INTO state.memories (
@@ -3158,6 +3169,32 @@ CREATE FUNCTION mnemic.readable_grants(of_tenant uuid, reader text) RETURNS TABL
    WHERE (mnemic.grant_state(found.accepted_at, found.expires_at, NULL::timestamp with time zone, NULL::timestamp with time zone) = 'active'::text);
 END;
 
+CREATE FUNCTION mnemic.recall_by_terms(of_tenant uuid, wanted_owner text, words text[], word_counts integer[], phrases text[], terms_max integer, kept_count integer, counted bigint, mean_bytes real, is_wanted boolean, most integer, filter mnemic.recall_filter, as_of timestamp with time zone, OUT term_bits bigint[], OUT found_ids uuid[], OUT match_counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+DECLARE
+    known_phrases text[] := array_remove(phrases, NULL);
+    terms text[] := words[:terms_max] || known_phrases;
+    counts int[] := word_counts[:terms_max] || array_fill(NULL::int, ARRAY[cardinality(known_phrases)]);
+    chosen record;
+BEGIN
+    IF NOT is_wanted THEN
+        RETURN;
+    END IF;
+    chosen := mnemic.searched_terms(
+        terms, CASE WHEN kept_count IS NOT NULL THEN counts END, array_fill(1::float8, ARRAY[cardinality(terms)]), kept_count
+    );
+    term_bits := chosen.term_bits;
+    SELECT by_words.found_ids, by_words.counts, by_words.found_conversations, by_words.conversation_terms
+    INTO found_ids, match_counts, found_conversations, conversation_terms
+    FROM mnemic.recall_by_words(
+        of_tenant, wanted_owner, chosen.searched, chosen.weights, coalesce(kept_count, counted)::int, mean_bytes, most,
+        filter, NULL, as_of
+    ) AS by_words;
+END
+$$;
+
 CREATE FUNCTION mnemic.recall_by_vector(of_tenant uuid, wanted_owner text, by_model text, vector_table text, wanted anyelement, near uuid[], index_name text, ef_search integer, most integer, OUT model text, OUT near_ids uuid[], OUT near_cosines real[], OUT mean double precision, OUT deviation double precision, OUT row_count bigint, OUT near_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
     AS $$
@@ -3174,7 +3211,7 @@ BEGIN
 END
 $$;
 
-CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[], OUT words_ms double precision) RETURNS record
+CREATE FUNCTION mnemic.recall_by_words(of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total integer, mean_bytes real, most integer, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamp with time zone, OUT found_ids uuid[], OUT counts integer[], OUT found_conversations text[], OUT conversation_terms bigint[]) RETURNS record
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -3187,40 +3224,8 @@ BEGIN
             wanted_owner, searched, weights, memory_total, mean_bytes, filter, granted, as_of, most
         ) AS words;
     END IF;
-    words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
 END
 $$;
-
-CREATE FUNCTION mnemic.recall_cosines(of_tenant uuid, vector_table text, wanted anyelement, ids uuid[], known_ids uuid[], sample_owner text, OUT other_ids uuid[], OUT other_cosines real[], OUT sample_mean double precision, OUT sample_deviation double precision, OUT sample_count bigint) RETURNS record
-    LANGUAGE plpgsql STABLE
-    AS $_$
-BEGIN
-    IF wanted IS NULL THEN
-        RETURN;
-    END IF;
-    other_ids := ARRAY(SELECT unnest(ids) EXCEPT SELECT unnest(known_ids));
-    IF other_ids <> '{}' OR sample_owner IS NOT NULL THEN
-        -- LATERAL and OFFSET 0 force one primary key lookup per memory, whatever the planner estimates.
-        EXECUTE format(
-            'SELECT array_agg(listed.memory_id) FILTER (WHERE NOT listed.is_sample),'
-            '   array_agg(found.cosine::real) FILTER (WHERE NOT listed.is_sample),'
-            '   avg(found.cosine) FILTER (WHERE listed.is_sample),'
-            '   stddev_pop(found.cosine) FILTER (WHERE listed.is_sample),'
-            '   count(*) FILTER (WHERE listed.is_sample)'
-            ' FROM ('
-            '   SELECT memory_id, false AS is_sample FROM unnest($1) AS given (memory_id)'
-            '   UNION ALL'
-            '   SELECT unnest(sample), true FROM vectors.owner_statistics WHERE tenant_id = $3 AND owner = $4'
-            ' ) AS listed'
-            ' CROSS JOIN LATERAL (SELECT 1 - (embedding <=> $2) AS cosine FROM vectors.%I AS stored'
-            '   WHERE stored.tenant_id = $3 AND stored.memory_id = listed.memory_id OFFSET 0) AS found',
-            vector_table
-        )
-        INTO other_ids, other_cosines, sample_mean, sample_deviation, sample_count
-        USING other_ids, wanted, of_tenant, sample_owner;
-    END IF;
-END
-$_$;
 
 CREATE FUNCTION mnemic.recall_in_windows(of_tenant uuid, wanted_owner text, filter mnemic.recall_filter, granted mnemic.recall_filter, since timestamp with time zone[], until timestamp with time zone[], window_max integer, vector_table text, wanted anyelement, most integer, OUT time_ids uuid[], OUT time_ms double precision) RETURNS record
     LANGUAGE plpgsql STABLE
@@ -3533,7 +3538,28 @@ CREATE FUNCTION mnemic.recall_terms(of_tenant uuid, wanted_owner text, query tex
     SET enable_seqscan TO 'off'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
+DECLARE
+    unknown_suspects text[] := suspects;
 BEGIN
+    -- A statement of its own: most queries have no suspects, and then need not start its plan.
+    IF suspects <> '{}' THEN
+        unknown_suspects := mnemic.unknown_words(
+            wanted_owner, suspects,
+            ARRAY(
+                SELECT (
+                    SELECT
+                        CASE WHEN NOT bool_or(EXISTS (
+                            SELECT FROM vectors.word_statistics AS listed
+                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                              AND listed.word = ANY (parsed.exact)
+                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
+                    FROM mnemic.query_words(given.word, in_language) AS parsed
+                )
+                FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
+                ORDER BY given.place
+            )
+        );
+    END IF;
     RETURN QUERY
     SELECT
         query_words.lexemes, query_words.terms, query_words.counts,
@@ -3549,24 +3575,11 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
+        -- Most tenants have no grants: see that first.
+        EXISTS (SELECT FROM state.grants AS any_grant WHERE any_grant.tenant_id = of_tenant)
+        AND EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions,
-        CASE WHEN suspects <> '{}' THEN mnemic.unknown_words(
-            wanted_owner, suspects,
-            ARRAY(
-                SELECT (
-                    SELECT
-                        CASE WHEN NOT bool_or(EXISTS (
-                            SELECT FROM vectors.word_statistics AS listed
-                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
-                              AND listed.word = ANY (parsed.exact)
-                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
-                    FROM mnemic.query_words(given.word, in_language) AS parsed
-                )
-                FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
-                ORDER BY given.place
-            )
-        ) ELSE suspects END,
+        unknown_suspects,
         viewed.branch, viewed.past_channels, viewed.past_times,
         in_channels IS NULL AND EXISTS (SELECT FROM state.channel_branches AS forked WHERE forked.owner = wanted_owner)
     FROM (
@@ -4268,6 +4281,74 @@ CREATE FUNCTION mnemic.schedule_time(planned queue.schedules, moment timestamp w
 CREATE FUNCTION mnemic.scope_key(tenant_id uuid, owner text) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY[hashtextextended(owner, hashtextextended((tenant_id)::text, (0)::bigint))];
+
+CREATE FUNCTION mnemic.searched_terms(terms text[], counts integer[], certainties double precision[], memory_count integer, OUT searched text[], OUT term_bits bigint[], OUT weights real[]) RETURNS record
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    -- Statistics leave out numbers and codes in a smaller share of the memories; these are taken to be this rare.
+    rare_count CONSTANT float8 := greatest(1, 0.0002 * memory_count);
+    matches_min CONSTANT float8 := 1000;
+    enough CONSTANT float8 := greatest(
+        matches_min, least(0.1 * memory_count, matches_min * sqrt(100000::float8 / greatest(memory_count, 1)))
+    );
+    -- Search for up to this many times as many if even the rarest term has more than enough.
+    excess CONSTANT float8 := 2.5;
+    joined_max CONSTANT int := 4;
+    sorted_weights float8[];
+    sorted_counts float8[];
+    chosen int;
+    expected float8;
+BEGIN
+    IF counts IS NULL THEN
+        searched := terms;
+        term_bits := ARRAY(
+            SELECT 1::bigint << (place - 1) FROM generate_subscripts(terms, 1) AS place ORDER BY place
+        );
+        RETURN;
+    END IF;
+    SELECT
+        coalesce(array_agg(rarest.term ORDER BY rarest.rank), '{}'),
+        coalesce(array_agg(1::bigint << (rarest.place - 1) ORDER BY rarest.rank), '{}'),
+        array_agg(mnemic.term_weight(rarest.count, memory_count) * rarest.certainty ORDER BY rarest.rank),
+        array_agg(rarest.count ORDER BY rarest.rank),
+        count(*) FILTER (WHERE rarest.is_chosen), max(rarest.expected) FILTER (WHERE rarest.is_chosen)
+    INTO searched, term_bits, sorted_weights, sorted_counts, chosen, expected
+    FROM (
+        SELECT summed.*, summed.rank = 1 OR summed.expected <= enough AS is_chosen
+        FROM (
+            SELECT
+                given.term, given.place::int AS place, given.certainty, known.count,
+                sum(known.count) OVER by_rarity AS expected, row_number() OVER by_rarity AS rank
+            FROM unnest(terms, counts, certainties) WITH ORDINALITY AS given (term, count, certainty, place)
+            CROSS JOIN LATERAL (SELECT coalesce(given.count, rare_count) AS count) AS known
+            WINDOW by_rarity AS (ORDER BY known.count, given.place)
+        ) AS summed
+    ) AS rarest;
+    IF searched = '{}' OR expected <= enough * excess THEN
+        searched := searched[:chosen];
+        term_bits := term_bits[:chosen];
+        weights := sorted_weights[:chosen]::real[];
+        RETURN;
+    END IF;
+    expected := memory_count;
+    chosen := 0;
+    WHILE chosen < least(joined_max, cardinality(searched)) AND expected > enough LOOP
+        chosen := chosen + 1;
+        expected := expected * sorted_counts[chosen] / memory_count;
+    END LOOP;
+    IF expected > enough * excess THEN
+        searched := '{}';
+        term_bits := '{}';
+        RETURN;
+    END IF;
+    searched := ARRAY[array_to_string(searched[:chosen], ' & ')];
+    weights := ARRAY[(SELECT sum(weight) FROM unnest(sorted_weights[:chosen]) AS given (weight))]::real[];
+    term_bits := ARRAY[(SELECT bit_or(bits) FROM unnest(term_bits[:chosen]) AS given (bits))];
+END
+$$;
 
 CREATE FUNCTION mnemic.sequence_events(most integer) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER

@@ -422,8 +422,6 @@ SEARCHES_FOR_B = (
     "SELECT unnest(memory_ids) AS memory_id"
     f" FROM mnemic.candidate_features('somebody', {THEIRS}, {THEIRS}, 2, ARRAY['secret'], {ANY_MEMORY},"
     " NULL, {as_of}, 99)",
-    f"SELECT unnest(other_ids) AS memory_id FROM {FIRST_TABLE},"
-    f" mnemic.recall_cosines('{{b}}', table_name, '[1,0,0]'::halfvec, {THEIRS}, NULL, 'somebody')",
     f"SELECT memory_id FROM mnemic.recall_records('{{b}}', {THEIRS})",
     f"SELECT unnest(time_ids) AS memory_id FROM {FIRST_TABLE},"
     f" mnemic.recall_in_windows('{{b}}', 'somebody', {ANY_MEMORY}, NULL, {ALL_TIMES}, 100, table_name,"

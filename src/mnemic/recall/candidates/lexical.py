@@ -1,14 +1,12 @@
 """Candidates by words: lexical search, rare words first. `lexical_score.py` says what a match is worth.
 
-Without word statistics every term is searched, and counted on the way. With statistics, terms are searched
-from the rarest on until enough matches are expected; where even the rarest term is too frequent, memories
-that have several of the terms are searched.
+Without word statistics every term is searched, and counted on the way. With statistics, the database chooses
+the terms that find enough (mnemic.searched_terms). Mostly the statement that reads the terms has searched,
+too; for corrected words, in a branch and for the reader of a grant it takes a statement of its own.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -24,17 +22,7 @@ from mnemic.recall.stage_timer import StageTimer
 
 STATISTICS_LEAST_SHARE = 0.0002
 """Statistics leave out numbers and codes in a smaller share of the memories; these are taken to be this
-rare."""
-# With statistics: how many matches to search for. A tenth of the memories is as good as more: of LoCoMo's
-# answers among 7,000 other turns .774 were among the first ten with 1,000 matches, .773 with 3,000, .769 with
-# 600; among 30,000 others .75 with 1,000, .77 with 2,000. An owner with more than `MATCHES_AT` memories
-# gets `MATCHES_MIN`, so that searches take about the same time.
-MATCHES_MIN = 1_000
-MATCHES_SHARE = 0.1
-MATCHES_AT = 100_000
-MATCHES_EXCESS = 2.5
-"""Search for up to this many times as many if even the rarest term has more than enough."""
-CONJUNCTION_MAX = 4
+rare (as in mnemic.searched_terms)."""
 
 
 @dataclass(frozen=True)
@@ -67,52 +55,33 @@ async def search_lexical(
 ) -> LexicalMatches:
     """Memories with the query's words, best first."""
     terms = lookup.terms
-    subqueries = _subqueries(terms) if "text" in request.techniques else ()
-    if not subqueries:
-        return _matches(terms, (), None)
+    if "text" not in request.techniques or not terms.tsqueries:
+        return _matches(terms, None)
+    if terms.search is not None:
+        return _matches(terms, terms.search)
     parameters = {
         **lookup.readable.parameters(request),
-        **_search_parameters(terms, subqueries),
+        "terms": list(terms.tsqueries),
+        "counts": list(terms.counts) if terms.has_statistics else None,
+        "certainties": terms.certainties.tolist(),
+        "memory_count": terms.memory_count,
+        "memory_total": terms.weighed_count,
+        "mean_bytes": terms.mean_bytes,
         "limit": candidate_limit(request),
     }
     with timer.measure("text"):
-        (row,) = await database.read("recall.words", parameters)
-    return _matches(terms, subqueries, row)
+        (row,) = await database.read("recall.words_by_rarity", parameters)
+    return _matches(terms, row)
 
 
-@dataclass(frozen=True)
-class _Subquery:
-    """One tsquery to search for, and the bits of the terms that it stands for."""
-
-    tsquery: str
-    bits: int
-
-
-def _search_parameters(terms: QueryTerms, subqueries: Sequence[_Subquery]) -> dict[str, Any]:
-    return {
-        "searched": [subquery.tsquery for subquery in subqueries],
-        "weights": _subquery_weights(terms, subqueries),
-        "memory_total": terms.weighed_count,
-        "mean_bytes": terms.mean_bytes,
-    }
-
-
-def _subquery_weights(terms: QueryTerms, subqueries: Sequence[_Subquery]) -> list[float] | None:
-    """The weight of each subquery; None lets the database compute it from its own counts."""
-    if not terms.has_statistics:
-        return None
-    weights = term_weights(_estimated_counts(terms, terms.counts), terms.memory_count) * terms.certainties
-    weights = weights.tolist()
-    return [sum_of_weights(subquery.bits, weights) for subquery in subqueries]
-
-
-def _matches(terms: QueryTerms, subqueries: Sequence[_Subquery], row: Row | None) -> LexicalMatches:
+def _matches(terms: QueryTerms, row: Row | None) -> LexicalMatches:
+    """What a search found, by term; `row` is None if nothing was searched."""
     counts, found, conversation_terms = terms.counts, (), {}
-    if row is not None and subqueries:
-        counts = terms.counts if terms.has_statistics else row["counts"]
+    if row is not None and row["term_bits"]:
+        counts = terms.counts if terms.has_statistics else row["match_counts"]
         found = row["found_ids"]
         conversation_terms = {
-            conversation: _term_bits(bits, subqueries)
+            conversation: _term_bits(bits, row["term_bits"])
             for conversation, bits in zip(row["found_conversations"], row["conversation_terms"], strict=True)
         }
     estimated = _estimated_counts(terms, counts)
@@ -121,58 +90,16 @@ def _matches(terms: QueryTerms, subqueries: Sequence[_Subquery], row: Row | None
     return LexicalMatches(terms, weights, shares, found, conversation_terms)
 
 
-def _subqueries(terms: QueryTerms) -> list[_Subquery]:
-    """Every term, or, with statistics, the rarest ones."""
-    if not terms.has_statistics:
-        return [_Subquery(tsquery, 1 << place) for place, tsquery in enumerate(terms.tsqueries)]
-    counts = _estimated_counts(terms, terms.counts)
-    enough = _enough_matches(terms.memory_count)
-    rarest_first = sorted(range(len(terms.tsqueries)), key=lambda place: counts[place])
-    chosen: list[int] = []
-    expected = 0.0
-    for place in rarest_first:
-        if chosen and expected + counts[place] > enough:
-            break
-        chosen.append(place)
-        expected += counts[place]
-    if expected <= enough * MATCHES_EXCESS:
-        return [_Subquery(terms.tsqueries[place], 1 << place) for place in chosen]
-    return _conjunction(terms, rarest_first, counts, enough)
-
-
-def _enough_matches(memory_count: int) -> float:
-    """How many matches to search for: a share of the memories, less of many, for which each costs more."""
-    affordable = MATCHES_MIN * math.sqrt(MATCHES_AT / max(memory_count, 1))
-    return max(MATCHES_MIN, min(MATCHES_SHARE * memory_count, affordable))
-
-
-def _conjunction(
-    terms: QueryTerms, rarest_first: Sequence[int], counts: Floats, enough: float
-) -> list[_Subquery]:
-    """Several frequent terms joined by AND; nothing if even together they match nearly every memory."""
-    joined: list[int] = []
-    expected = float(terms.memory_count)
-    for place in rarest_first[:CONJUNCTION_MAX]:
-        joined.append(place)
-        expected *= counts[place] / terms.memory_count
-        if expected <= enough:
-            break
-    if expected > enough * MATCHES_EXCESS:
-        return []
-    tsquery = " & ".join(terms.tsqueries[place] for place in joined)
-    return [_Subquery(tsquery, sum(1 << place for place in joined))]
-
-
 def _estimated_counts(terms: QueryTerms, counts: Sequence[int | None]) -> Floats:
     """How many memories have each term; a term without a count is rare."""
     rare = max(1.0, STATISTICS_LEAST_SHARE * terms.memory_count)
     return np.array([rare if count is None else count for count in counts], float)
 
 
-def _term_bits(bits: int, subqueries: Sequence[_Subquery]) -> int:
-    """Convert a bit field by subquery into one by term."""
+def _term_bits(bits: int, term_bits: Sequence[int]) -> int:
+    """Convert a bit field by searched tsquery into one by term."""
     result = 0
-    for place, subquery in enumerate(subqueries):
+    for place, bits_of_place in enumerate(term_bits):
         if bits >> place & 1:
-            result |= subquery.bits
+            result |= bits_of_place
     return result

@@ -93,8 +93,9 @@ def same_frame_candidates(row: Row, marks: Marks) -> OutdatedCandidates:
 def _by_frame(row: Row) -> Iterator[list[tuple[int, Frame]]]:
     """The candidates that share a frame and a channel, newest first."""
     beginnings: dict[str, list[int]] = defaultdict(list)
-    for index, content in enumerate(row["content"]):
-        if content is not None and row["whole_id"][index] is None and row["category"][index] != "reference":
+    columns = zip(row["content"], row["whole_id"], row["category"], strict=True)
+    for index, (content, whole_id, category) in enumerate(columns):
+        if content is not None and whole_id is None and category != "reference":
             beginnings[without_list_marker(content)[:BEGINNING_CHARACTERS].casefold()].append(index)
     frames: dict[tuple[str, str], list[tuple[int, Frame]]] = defaultdict(list)
     for index in (index for indexes in beginnings.values() if len(indexes) > 1 for index in indexes):

@@ -47,10 +47,13 @@ async def look_up_owner(
     analysis: QueryAnalysis,
     timer: StageTimer,
 ) -> OwnerLookup:
-    """Read the query's terms, then candidates by entity and the newest memories."""
+    """Read the query's terms, mostly with the memories that have them, then candidates by entity and the
+    newest memories."""
     with timer.measure("text"):
-        suspects = suspects_in(analysis.lexical_text) if "text" in request.techniques else ()
-        terms = await read_query_terms(database, readable, analysis, suspects)
+        by_words = "text" in request.techniques
+        suspects = suspects_in(analysis.lexical_text) if by_words else ()
+        searches = by_words and readable.grant_id is None
+        terms = await read_query_terms(database, readable, request, analysis, suspects, searches=searches)
         readable = _in_branch(readable, terms.branch)
         is_confined = counts_granted_only(readable, terms)
         if suspects and (is_confined or terms.unknown):

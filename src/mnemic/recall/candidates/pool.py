@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from mnemic.db.connection import Row
 from mnemic.db.id_arrays import Key
+from mnemic.recall.candidates.columns import NUMBERS
 from mnemic.recall.candidates.cosines import (
     Floats,
     aligned_cosines,
@@ -77,6 +78,11 @@ class CandidatePool:
         return self.lexical.weights_of(self.terms)
 
     @cached_property
+    def lacks_cosine(self) -> npt.NDArray[np.bool_]:
+        """Whether each candidate has no vector."""
+        return np.isnan(self.cosines)
+
+    @cached_property
     def in_conversation(self) -> npt.NDArray[np.bool_]:
         """Whether each candidate is a turn of a conversation."""
         return np.array([conversation is not None for conversation in self.conversations], bool)
@@ -91,7 +97,7 @@ class CandidatePool:
             name: tuple(getattr(self, name)[index] for index in indexes)
             for name in ("keys", "origins", "found_by", *_LISTS)
         }
-        taken |= {name: getattr(self, name)[list(indexes)] for name in ("hops", "cosines", *_FLOATS)}
+        taken |= {name: getattr(self, name)[list(indexes)] for name in ("hops", "cosines", *NUMBERS)}
         places = {index: place for place, index in enumerate(indexes)}
         outdated = {
             places[older]: replace(mark, newer=places[mark.newer])
@@ -109,7 +115,7 @@ class CandidatePool:
         keys = [row["memory_ids"][place] for place in places]
         added: dict[str, Any] = {name: tuple(row[name][place] for place in places) for name in _LISTS}
         joined = {name: getattr(self, name) + values for name, values in added.items()}
-        arrays = {name: [row[name][place] for place in places] for name in _FLOATS}
+        arrays = {name: [row[name][place] for place in places] for name in NUMBERS}
         arrays |= {"hops": [np.inf] * len(keys), "cosines": [cosines.get(key, np.nan) for key in keys]}
         joined |= {name: np.append(getattr(self, name), values) for name, values in arrays.items()}
         return replace(
@@ -136,7 +142,7 @@ def build_pool(
     }
     found_by = _found_by(keys, found)
     columns: dict[str, Any] = {name: tuple(row[name]) for name in _LISTS}
-    columns |= {name: np.array(row[name], float) for name in _FLOATS}
+    columns |= {name: np.asarray(row[name], float) for name in NUMBERS}
     mean, deviation = smoothed_statistics(semantic.statistics)
     return CandidatePool(
         readable=lookup.readable,
@@ -164,9 +170,8 @@ def _outdated(row: Row, keys: Sequence[Key]) -> OutdatedCandidates:
     return {**same_frame_candidates(row, marks), **marks.among(keys)}
 
 
-_FLOATS = ("bytes", "happened_at_s", "confidences", "usefulnesses", "saliences", "anchored", "tenses")
 _LISTS = ("conversations", "positions", "roles", "names", "channels", "terms")
-_NO_ROW: Row = dict.fromkeys(("memory_ids", *_LISTS, *_FLOATS), ())
+_NO_ROW: Row = dict.fromkeys(("memory_ids", *_LISTS, *NUMBERS), ())
 
 
 def _found_by(keys: Sequence[Key], found: Mapping[str, Sequence[Key]]) -> tuple[tuple[str, ...], ...]:

@@ -7,7 +7,7 @@ memories each word occurs.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -15,9 +15,11 @@ import numpy as np
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase
 from mnemic.db.vectors import VectorTable
+from mnemic.recall.candidates.limits import candidate_limit
 from mnemic.recall.lexical_score import Floats
 from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.readable_owners import ReadableOwner
+from mnemic.recall.request import Request
 from mnemic.recall.spelling import Correction, Suspect
 from mnemic.text_analysis.languages import Language, detect_language
 
@@ -54,6 +56,7 @@ class QueryTerms:
     `prior_count` is added
     to `memory_count` to tell how rare terms are. `branch` says how to read if a channel of the request is a
     branch; `has_branches`, which only a grant asks for, whether the giver has any.
+    `search` has the memories that the same statement found by these terms, None if it did not search.
     """
 
     lexemes: tuple[str, ...]
@@ -72,6 +75,7 @@ class QueryTerms:
     prior_count: int = 0
     branch: BranchView | None = None
     has_branches: bool = False
+    search: Row | None = field(default=None, compare=False, repr=False)
 
     @property
     def weighed_count(self) -> int:
@@ -117,12 +121,18 @@ class QueryTerms:
 async def read_query_terms(
     database: TenantDatabase,
     readable: ReadableOwner,
+    request: Request,
     analysis: QueryAnalysis,
     suspects: Sequence[Suspect] = (),
+    *,
+    searches: bool,
 ) -> QueryTerms:
-    """Have the database parse the query, look up the statistics of its terms, and look for the suspects."""
+    """Have the database parse the query, look up the statistics of its terms, and look for the suspects.
+
+    If it `searches`, it looks for memories with these terms in the same statement.
+    """
     parameters = {
-        "owner": readable.owner,
+        **readable.parameters(request),
         "channels": readable.branch_candidates,
         "query": analysis.lexical_text,
         "phrases": list(analysis.phrases),
@@ -130,6 +140,9 @@ async def read_query_terms(
         "statistics_age": STATISTICS_AGE,
         "suspects": [suspect.word for suspect in suspects],
         "language": foreign_language(analysis.topic),
+        "terms_max": TERMS_MAX,
+        "searches": searches,
+        "limit": candidate_limit(request),
     }
     (row,) = await database.read("recall.terms", parameters)
     return _query_terms(row, analysis)
@@ -165,4 +178,5 @@ def _query_terms(row: Row, analysis: QueryAnalysis) -> QueryTerms:
         if row["branch"] is not None
         else None,
         has_branches=row["has_branches"],
+        search=row if row["term_bits"] is not None else None,
     )

@@ -15,7 +15,8 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.half_vectors import HalfVector
 from mnemic.db.id_arrays import IdArray, Key
 from mnemic.db.vector_index import INDEX_MIN_ROWS, CosineStatistics, ef_search_for, index_name
-from mnemic.db.vectors import ModelChanged
+from mnemic.db.vectors import ModelChanged, with_cosines
+from mnemic.recall.candidates.columns import with_numbers
 from mnemic.recall.candidates.filtered import FilteredMatches, search_filtered
 from mnemic.recall.candidates.granted import search_granted
 from mnemic.recall.candidates.lexical import LexicalMatches
@@ -25,6 +26,7 @@ from mnemic.recall.candidates.owner_lookup import OwnerLookup
 from mnemic.recall.query_embedding import QueryEmbedding, VectorQuery
 from mnemic.recall.request import Request
 from mnemic.recall.stage_timer import StageTimer
+from mnemic.sql import query as query_text
 
 
 @dataclass(frozen=True)
@@ -132,10 +134,16 @@ async def read_features(
         "ef_search": ef_search_for(candidate_limit(request), lookup.terms.memory_count),
         "sample_owner": owner if near is None and not lookup.counts_granted_only else None,
     }
-    (row,) = await database.read("recall.near", parameters)
+    statement = query_text("recall.near")
+    if query is not None:
+        statement = with_cosines(statement, query.table.name)
+    (row,) = await database.read_composed(statement, parameters)
     if query is not None and row["model"] != query.table.model:
         raise ModelChanged(row["model"])
-    return row
+    return with_numbers(row if query is not None else row | _NO_COSINES)
+
+
+_NO_COSINES = dict.fromkeys(("other_ids", "other_cosines", "sample_count"))
 
 
 def _statistics(row: Row) -> CosineStatistics | None:

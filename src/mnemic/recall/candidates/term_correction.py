@@ -38,7 +38,8 @@ async def correct_terms(
     if not corrections:
         return terms
     rewritten = replace(analysis, lexical_text=corrected(analysis.lexical_text, corrections))
-    return terms.corrected_by(await read_query_terms(database, readable, rewritten), corrections)
+    known = await read_query_terms(database, readable, request, rewritten, searches=False)
+    return terms.corrected_by(known, corrections)
 
 
 async def _read_vocabulary(

@@ -1,13 +1,19 @@
 -- Recall. Filters are of the type mnemic.recall_filter (migrations/0004_search.sql, 0019_more_filters.sql).
 
 -- name: terms
--- Analyzes a query before the search; see mnemic.recall_terms.
-SELECT known.*
+-- Analyzes a query (see mnemic.recall_terms), and searches for its words at once (mnemic.recall_by_terms), unless a word is
+-- probably misspelt, or a branch is read.
+SELECT known.*, found.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_terms(
     entered.tenant_id, %(owner)s, %(query)s, %(phrases)s::text[], %(count_max)s, %(statistics_age)s::interval,
     %(suspects)s::text[], %(language)s::text, %(channels)s::text[]
 ) AS known
+CROSS JOIN LATERAL mnemic.recall_by_terms(
+    entered.tenant_id, %(owner)s, known.terms, known.counts, known.phrase_terms, %(terms_max)s, known.kept_count,
+    known.counted, known.mean_bytes, %(searches)s AND known.branch IS NULL AND known.unknown = '{}', %(limit)s,
+    %(filter)s::mnemic.recall_filter, %(as_of)s::timestamptz
+) AS found
 
 -- name: vocabulary
 -- The indexed words of an owner; see mnemic.recall_vocabulary.
@@ -23,6 +29,18 @@ SELECT found.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_words(
     entered.tenant_id, %(owner)s, %(searched)s::text[], %(weights)s::real[], %(memory_total)s, %(mean_bytes)s::real,
+    %(limit)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
+) AS found
+
+-- name: words_by_rarity
+-- Lexical candidates by those terms that find enough; see mnemic.searched_terms.
+SELECT chosen.term_bits, found.found_ids, found.counts AS match_counts, found.found_conversations, found.conversation_terms
+FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
+CROSS JOIN LATERAL mnemic.searched_terms(
+    %(terms)s::text[], %(counts)s::int[], %(certainties)s::float8[], %(memory_count)s
+) AS chosen
+CROSS JOIN LATERAL mnemic.recall_by_words(
+    entered.tenant_id, %(owner)s, chosen.searched, chosen.weights, %(memory_total)s, %(mean_bytes)s::real,
     %(limit)s, %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter, %(as_of)s::timestamptz
 ) AS found
 
@@ -83,11 +101,10 @@ ORDER BY min(near.hops), linked.memory_id DESC
 LIMIT %(limit)s
 
 -- name: near
--- Vector candidates; candidates by time; the features of all candidates, those of other searches included, and of the turns
--- around the best; and their cosines. See mnemic.recall_by_vector, recall_in_windows, candidate_features and
--- recall_cosines. `near_cosines` belong to `near_ids`, `other_cosines` to `other_ids`, the other candidates that have a
--- vector.
-SELECT found.*, in_time.*, around.*, theirs.*
+-- Vector candidates; candidates by time; and the features of all candidates, those of other searches included, and of the
+-- turns around the best. See mnemic.recall_by_vector, recall_in_windows and candidate_features; with_cosines
+-- (mnemic/db/vectors.py) adds their cosines. `near_cosines` belong to `near_ids`.
+SELECT entered.tenant_id, found.*, in_time.*, around.*
 FROM mnemic.authenticate_tenant(%(tenant_id)s, %(signature)s::text) AS entered (tenant_id)
 CROSS JOIN LATERAL mnemic.recall_by_vector(
     entered.tenant_id, %(owner)s, %(model)s, %(vector_table)s, %(vector)s::halfvec, %(near)s::uuid[], %(index_name)s,
@@ -104,11 +121,6 @@ CROSS JOIN LATERAL mnemic.candidate_features(
     %(reach)s, %(terms)s::text[], %(filter)s::mnemic.recall_filter, %(granted)s::mnemic.recall_filter,
     %(as_of)s::timestamptz, %(along_bytes)s
 ) AS around
-CROSS JOIN LATERAL mnemic.recall_cosines(
-    entered.tenant_id, %(vector_table)s, CASE WHEN found.model = %(model)s THEN %(vector)s::halfvec END,
-    around.memory_ids, CASE WHEN found.near_cosines IS NOT NULL THEN found.near_ids END,
-    CASE WHEN found.row_count IS NULL THEN %(sample_owner)s::text END
-) AS theirs
 
 -- name: records
 -- Memories by id.

@@ -10,12 +10,16 @@ AS $$
 DECLARE
     -- More than a fork allows; bounds a circle in an imported file.
     depth_most CONSTANT int := 16;
-    opened text[] := ARRAY(
+    opened text[];
+BEGIN
+    IF in_channels = '{}' THEN
+        RETURN;
+    END IF;
+    opened := ARRAY(
         SELECT known.channel FROM state.branches AS known
         WHERE known.tenant_id = of_tenant AND known.owner = of_owner AND known.channel = ANY (in_channels)
           AND known.state = 'open'
     );
-BEGIN
     IF cardinality(opened) = 0 THEN
         RETURN;
     ELSIF cardinality(opened) > 1 THEN

@@ -1,9 +1,14 @@
 -- The features of candidates for ranking, and their records, column by column as one row of arrays: many rows take
 -- longer to unpack than to find. Candidates are the given memories and the turns around some of them (`reach`
 -- before and after), as far as they match the filter. Bit n of `terms` says whether the memory contains term n. A
--- record whose texts exceed `along_bytes` comes without them (`content` is NULL). Lists are JSON, NULL where they
--- are empty: arrays cannot hold arrays of different length. `outdated` lists the memories that outdate a candidate, each
+-- record whose texts exceed `along_bytes` comes without them (`content` is NULL). Tags are JSON, NULL where there are
+-- none: arrays cannot hold arrays of different length. `outdated` lists the memories that outdate a candidate, each
 -- with certainty and reason.
+--
+-- A column more costs about as much as a memory more, so what few memories have is in one column: `details`, as JSON, NULL where
+-- all of it is as in a memory that was just stored. `numbers` is an array in PostgreSQL's binary format, with a row for each
+-- memory: bytes, seconds since 1970, confidence, usefulness, salience, whether it is anchored, and whether it was (-1), is (0)
+-- or will be (1) valid.
 --
 -- LATERAL and OFFSET 0 force one index lookup per memory, whatever the planner estimates; IS TRUE keeps it from
 -- using an index by owner. Earlier versions are read only for a time in the past (`as_of`) or in a
@@ -16,15 +21,10 @@ CREATE OR REPLACE FUNCTION mnemic.candidate_features(
     granted mnemic.recall_filter, as_of timestamptz, along_bytes int
 )
 RETURNS TABLE (
-    memory_ids uuid[], conversations text[], positions int[], roles text[], names text[], channels text[], bytes int[],
-    happened_at_s float8[], confidences real[], usefulnesses real[], saliences real[], anchored boolean[], tenses int[],
-    terms bigint[],
-    version int[], process text[], content text[], category text[], tags text[], metadata text[], source text[],
-    provenance text[], evidence text[], status text[], superseded_by text[], merged_into text[], at timestamptz[],
-    valid_from timestamptz[], valid_to timestamptz[], expires_at timestamptz[], created_at timestamptz[],
-    recorded_at timestamptz[], changed_by text[], change_reason text[], whole_id text[], chunk_index int[],
-    chunk_count int[], external_id text[], reinforcement_count int[], retrieval_count int[],
-    last_retrieved_at timestamptz[], last_injected_at timestamptz[], outdated text[]
+    memory_ids uuid[], conversations text[], positions int[], roles text[], names text[], channels text[], numbers bytea,
+    terms bigint[], process text[], content text[], category text[], tags text[], source text[], at timestamptz[],
+    created_at timestamptz[], whole_id text[], external_id text[], retrieval_count int[], last_retrieved_at timestamptz[],
+    details text[], outdated text[]
 )
 LANGUAGE plpgsql STABLE ROWS 1
 SET search_path = pg_catalog, pg_temp
@@ -89,32 +89,34 @@ BEGIN
     )
     SELECT
         array_agg(found.memory_id), array_agg(found.conversation), array_agg(found."position"), array_agg(found.role),
-        array_agg(found.name), array_agg(found.channel), array_agg(octet_length(found.content)),
-        array_agg(extract(epoch FROM found.happened_at)::float8), array_agg(found.confidence),
-        array_agg(found.usefulness), array_agg(found.salience), array_agg(found.anchored),
-        array_agg(
+        array_agg(found.name), array_agg(found.channel),
+        array_send(array_agg(ARRAY[
+            octet_length(found.content), extract(epoch FROM found.happened_at), found.confidence, found.usefulness,
+            found.salience, found.anchored::int,
             CASE WHEN found.valid_to <= given_moment THEN -1 WHEN found.valid_from > given_moment THEN 1 ELSE 0 END
-        ),
+        ]::float8[])),
         array_agg((
             SELECT coalesce(bit_or(1::bigint << (term.place - 1)::int), 0) FROM term WHERE found.words @@ term.term
         )),
-        array_agg(found.version), array_agg(found.process),
-        array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
+        array_agg(found.process), array_agg(CASE WHEN found.comes_along THEN found.content END), array_agg(found.category),
         -- Ranking needs the tags of summaries, even of long ones.
         array_agg(
             CASE
                 WHEN (found.comes_along OR found.source = 'inferred') AND found.tags <> '{}' THEN to_json(found.tags)::text
             END
         ),
-        array_agg(CASE WHEN found.comes_along AND found.metadata <> '{}' THEN found.metadata::text END),
-        array_agg(found.source), array_agg(found.provenance),
-        array_agg(CASE WHEN found.comes_along AND found.evidence <> '{}' THEN to_json(found.evidence)::text END),
-        array_agg(found.status), array_agg(found.superseded_by::text), array_agg(found.merged_into::text),
-        array_agg(found.at), array_agg(found.valid_from), array_agg(found.valid_to), array_agg(found.expires_at),
-        array_agg(found.created_at), array_agg(found.recorded_at), array_agg(found.changed_by),
-        array_agg(found.change_reason), array_agg(found.whole_id::text), array_agg(found.chunk_index),
-        array_agg(found.chunk_count), array_agg(found.external_id), array_agg(found.reinforcement_count),
-        array_agg(found.retrieval_count), array_agg(found.last_retrieved_at), array_agg(found.last_injected_at),
+        array_agg(found.source), array_agg(found.at), array_agg(found.created_at), array_agg(found.whole_id::text),
+        array_agg(found.external_id), array_agg(found.retrieval_count), array_agg(found.last_retrieved_at),
+        array_agg(
+            CASE WHEN found.comes_along AND found.is_unusual THEN json_build_object(
+                'version', found.version, 'metadata', found.metadata, 'provenance', found.provenance,
+                'evidence', found.evidence, 'status', found.status, 'superseded_by', found.superseded_by,
+                'merged_into', found.merged_into, 'valid_from', found.valid_from, 'valid_to', found.valid_to,
+                'expires_at', found.expires_at, 'recorded_at', found.recorded_at, 'changed_by', found.changed_by,
+                'change_reason', found.change_reason, 'chunk_index', found.chunk_index, 'chunk_count', found.chunk_count,
+                'reinforcement_count', found.reinforcement_count, 'last_injected_at', found.last_injected_at
+            )::text END
+        ),
         array_agg((
             SELECT json_agg(json_build_array(newer_id, certainty, reason))::text FROM newer WHERE older_id = found.memory_id
         ))
@@ -123,7 +125,11 @@ BEGIN
         SELECT
             *,
             octet_length(content) + pg_column_size(tags) + pg_column_size(metadata) + pg_column_size(evidence)
-                <= along_bytes AS comes_along
+                <= along_bytes AS comes_along,
+            version > 1 OR metadata <> '{}' OR evidence <> '{}' OR provenance <> 'witnessed' OR status <> 'active'
+                OR changed_by <> 'user' OR reinforcement_count > 0 OR recorded_at <> created_at OR num_nonnulls(
+                    superseded_by, merged_into, valid_from, valid_to, expires_at, change_reason, chunk_index, last_injected_at
+                ) > 0 AS is_unusual
         FROM (
             SELECT
                 tenant_id, memory_id, conversation, "position", role, name, channel, version, process, content, category, tags,

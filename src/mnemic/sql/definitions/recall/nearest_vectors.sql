@@ -3,9 +3,9 @@
 -- for any owner could not use an owner's index. Without statistics about owners the planner estimates few rows and
 -- would sort. pgvector before 0.8 has no iterative scan and returns at most `ef_search` rows.
 --
--- Recall is three statements, each a signed transaction of its own (docs/adr/0017): recall_terms and recall_by_words
+-- Recall is two statements, each a signed transaction of its own (docs/adr/0017): recall_terms and recall_by_terms
 -- run while the query is embedded; recall_by_vector needs the query embedding, and the same statement reads the features of
--- all candidates. A fourth, recall_records, reads long records that were selected. Their functions
+-- all candidates. A third, recall_records, reads long records that were selected. Their functions
 -- run with the caller's privileges and policies; the first argument is the result of mnemic.authenticate_tenant,
 -- so that it is evaluated first. Functions that use vectors have no search_path of their own: pgvector's operators
 -- are in a schema that the administrator chose, which is on the search path of Mnemic's connections. All but this

@@ -2,8 +2,7 @@
 CREATE OR REPLACE FUNCTION mnemic.recall_by_words(
     of_tenant uuid, wanted_owner text, searched text[], weights real[], memory_total int, mean_bytes real,
     most int, filter mnemic.recall_filter, granted mnemic.recall_filter, as_of timestamptz,
-    OUT found_ids uuid[], OUT counts int[], OUT found_conversations text[], OUT conversation_terms bigint[],
-    OUT words_ms float8
+    OUT found_ids uuid[], OUT counts int[], OUT found_conversations text[], OUT conversation_terms bigint[]
 )
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
@@ -17,6 +16,5 @@ BEGIN
             wanted_owner, searched, weights, memory_total, mean_bytes, filter, granted, as_of, most
         ) AS words;
     END IF;
-    words_ms := extract(epoch FROM clock_timestamp() - statement_timestamp()) * 1000;
 END
 $$;

@@ -19,7 +19,28 @@ SET search_path = pg_catalog, pg_temp
 SET enable_seqscan = off
 SET plan_cache_mode = force_generic_plan
 AS $$
+DECLARE
+    unknown_suspects text[] := suspects;
 BEGIN
+    -- A statement of its own: most queries have no suspects, and then need not start its plan.
+    IF suspects <> '{}' THEN
+        unknown_suspects := mnemic.unknown_words(
+            wanted_owner, suspects,
+            ARRAY(
+                SELECT (
+                    SELECT
+                        CASE WHEN NOT bool_or(EXISTS (
+                            SELECT FROM vectors.word_statistics AS listed
+                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
+                              AND listed.word = ANY (parsed.exact)
+                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
+                    FROM mnemic.query_words(given.word, in_language) AS parsed
+                )
+                FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
+                ORDER BY given.place
+            )
+        );
+    END IF;
     RETURN QUERY
     SELECT
         query_words.lexemes, query_words.terms, query_words.counts,
@@ -35,24 +56,11 @@ BEGIN
             ) AS first_ones
         ) END,
         EXISTS (SELECT FROM state.entity_names WHERE entity_names.owner = wanted_owner),
-        EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
+        -- Most tenants have no grants: see that first.
+        EXISTS (SELECT FROM state.grants AS any_grant WHERE any_grant.tenant_id = of_tenant)
+        AND EXISTS (SELECT FROM mnemic.readable_grants(of_tenant, wanted_owner)),
         serving.model, serving.table_name, serving.dimensions,
-        CASE WHEN suspects <> '{}' THEN mnemic.unknown_words(
-            wanted_owner, suspects,
-            ARRAY(
-                SELECT (
-                    SELECT
-                        CASE WHEN NOT bool_or(EXISTS (
-                            SELECT FROM vectors.word_statistics AS listed
-                            WHERE listed.tenant_id = of_tenant AND listed.owner = wanted_owner
-                              AND listed.word = ANY (parsed.exact)
-                        )) THEN string_agg(mnemic.word_term(parsed.exact, parsed.prefixes), ' & ') END
-                    FROM mnemic.query_words(given.word, in_language) AS parsed
-                )
-                FROM unnest(suspects) WITH ORDINALITY AS given (word, place)
-                ORDER BY given.place
-            )
-        ) ELSE suspects END,
+        unknown_suspects,
         viewed.branch, viewed.past_channels, viewed.past_times,
         in_channels IS NULL AND EXISTS (SELECT FROM state.channel_branches AS forked WHERE forked.owner = wanted_owner)
     FROM (

@@ -13,7 +13,8 @@ LANGUAGE plpgsql
 AS $$
 DECLARE
     stored uuid[];
-    in_branch text := mnemic.hold_branch(entered, for_owner, in_channel);
+    -- `_global` is never a branch, so that most calls need not look.
+    in_branch text := CASE WHEN in_channel <> '_global' THEN mnemic.hold_branch(entered, for_owner, in_channel) END;
 BEGIN
     WITH fresh AS (
         INSERT INTO state.memories (

@@ -103,8 +103,9 @@ def read_occupation(matched: re.Match[str]) -> Iterator[ReadPredicate]:
 
 
 def read_age(matched: re.Match[str]) -> Iterator[ReadPredicate]:
-    if 0 < int(matched["value"]) <= AGE_MAX:
-        yield ReadPredicate("age", matched["value"], Wording("be", "{} years old"))
+    value = matched["value"]
+    if not value.isdecimal() or 0 < int(value) <= AGE_MAX:
+        yield ReadPredicate("age", value, Wording("be", "{} years old"))
 
 
 def read_favourite(matched: re.Match[str]) -> Iterator[ReadPredicate]:

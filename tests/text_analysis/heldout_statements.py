@@ -215,3 +215,196 @@ NOTE: Paris works best for the offsite. =>
 NOTE: Jolanda's favourite fruit is mango. => @Jolanda favourite_fruit = mango
 NOTE: Mercury is the smallest planet. =>
 """
+
+LATER = """
+Quick intro: I'm Yusra, I live in Gothenburg and I work for Volvo. => ?name = Yusra; ?lives_in = Gothenburg; ?works_at = Volvo
+My wife and I live in a small flat in Trondheim. => lives_in = Trondheim
+Since the divorce I've lived alone in Cork. => ?lives_in = Cork; ?marital_status = divorced
+I lived in Nairobi for three years before coming here. => ~lives_in = Nairobi
+My parents live in Plovdiv. => ?@The user's parents lives_in = Plovdiv
+We're moving to Aarhus in spring, can't wait. => ?plans = move to Aarhus in spring
+I moved to Malmö two years ago. => lives_in = Malmö
+I moved to Malmö for a year in 2009. =>
+I moved my savings to Revolut. =>
+My brother moved to Calgary last autumn. => ?@The user's brother lives_in = Calgary
+I'm originally from Split but I've been in Vienna since 2015. => home_town = Split; ?lives_in = Vienna
+I grew up in Hobart. => grew_up_in = Hobart
+I'm from the future, obviously. =>
+I was born in Arequipa in 1979. => born_in = Arequipa; ?birth_year = 1979
+I was born in the year of the tiger. =>
+I work at a bakery, nothing fancy. => ?works_at = a bakery
+I work for Médecins Sans Frontières. => works_at = Médecins Sans Frontières
+I work from home on Mondays and Fridays. => ?habit = work from home on Mondays and Fridays
+I work with Python every day. => ?habit = work with Python every day; ?works_with = Python
+I've worked at Siemens Energy since 2018. => works_at = Siemens Energy
+I worked for Nestlé back then. => ~works_at = Nestlé
+I left Nokia for good. => ?!works_at = Nokia
+I'm a paediatric nurse in Lund. => works_as = a paediatric nurse
+I'm a student at Heriot-Watt. => ?works_as = a student; ?studies_at = Heriot-Watt; ?works_at = Heriot-Watt
+I'm a terrible cook. =>
+I'm a lawyer by training, not by choice. => ?works_as = a lawyer
+I'm a model citizen, officer. =>
+I'm the designer of this logo, so I'm biased. =>
+I've been a teacher for twenty years. => works_as = a teacher
+I was a waiter in my student days. => ~works_as = a waiter
+I work as a sound engineer and part-time DJ. => works_as = a sound engineer | a sound engineer and part-time DJ
+My job is boring but it pays. =>
+My manager is Katarzyna. => manager = Katarzyna | boss = Katarzyna
+My landlord is Mr Petrov. => landlord = Mr Petrov
+My dentist is on holiday until May. =>
+My teacher was strict about commas. =>
+My sister Oddný works as a pilot. => sister = Oddný; ?@Oddný works_as = a pilot
+My brother-in-law Stefan is a plumber. => brother-in-law = Stefan; ?@Stefan works_as = a plumber
+Our daughter Paloma starts school in August. => daughter = Paloma
+Our neighbour Gunnar mows his lawn at six in the morning. => ?neighbour = Gunnar
+Our son is five. => ?@The user's son age = five
+My nephew is 12 years old. => @The user's nephew age = 12
+I have one sister and four cousins. => ?number_of_sisters = one; ?number_of_cousins = four; ?sister = one
+I have two sons. => number_of_sons = two
+I have two problems with this answer. =>
+I have a dog named Waffles. => dog = Waffles
+We adopted a cat from the shelter. => has_pet = a cat
+I have three cats and zero free time. => has_pet = three cats
+My cat is called Professor Purr. => cat = Professor Purr
+My cat threw up on the rug. =>
+I have a kayak in the garage. => owns = a kayak
+I have a house in Sintra. => owns = a house in Sintra | a house
+I have a car but I rarely use it. => owns = a car
+I have a feeling that we forgot something. =>
+I own a bookshop in Galway. => ?owns = a bookshop in Galway; ?owns = a bookshop
+I drive an old Volvo 240. => owns = an old Volvo 240
+I ride a Brompton to the office. => ?owns = a Brompton; ?owns = a Brompton to the office
+I love hiking in the Dolomites. => likes = hiking in the Dolomites
+I love dark roast and hate decaf. => likes = dark roast; dislikes = decaf
+I love that for you. =>
+I like long walks, cheap wine and old maps. => likes = long walks; likes = cheap wine; likes = old maps
+I like both options. =>
+I like tea better than coffee. => ?likes = tea; ?prefers = tea to coffee; ?likes = tea better than coffee
+I like the second draft more. =>
+I really like Vangelis. => likes = Vangelis
+I enjoy cooking for friends. => likes = cooking for friends
+I enjoyed the concert last night. =>
+I'm fond of jigsaw puzzles. => likes = jigsaw puzzles
+I'm into bouldering lately. => ?likes = bouldering
+I'm crazy about mangoes. => likes = mangoes
+I'm crazy to even ask this. =>
+I hate flying at night. => dislikes = flying at night
+I hate Mondays. => ?dislikes = Mondays
+I hate my job. => ?dislikes = my job; ?dislikes = their job
+I detest marzipan. => dislikes = marzipan
+I can't stand karaoke. => dislikes = karaoke
+I can't stand up without my back hurting. =>
+I don't like horror films. => dislikes = horror films
+I don't like it when people are late. =>
+I don't enjoy crowds. => dislikes = crowds
+I prefer tea. => prefers = tea
+I prefer working late. => prefers = working late
+I prefer Celsius, please. => prefers = Celsius
+My favourite film is Stalker. => favourite_film = Stalker
+My favourite films are Stalker and Solaris. => ?favourite_films = Stalker; ?favourite_films = Solaris; ?favourite_films = Stalker and Solaris; ?favourite_film = Stalker; ?favourite_film = Solaris
+My all-time favourite footballer is Zidane. => favourite_footballer = Zidane
+My favourite thing about Lisbon is the light. => ?favourite_thing_about_Lisbon = the light; ?favourite_thing_about_lisbon = the light
+My least favourite subject was Latin. =>
+I'm allergic to ibuprofen. => allergic_to = ibuprofen
+I'm mildly allergic to cats and dust. => allergic_to = cats; allergic_to = dust
+I have a peanut allergy. => allergic_to = peanut | peanuts
+My roommate is allergic to gluten. => ?@The user's roommate allergic_to = gluten
+I'm lactose intolerant. => intolerant_to = lactose
+I'm vegan. => diet = vegan
+I'm not vegan, just picky. => !diet = vegan
+I've been vegan for six years now. => diet = vegan
+I became a vegetarian in 2012. => diet = vegetarian
+I have asthma. => has_condition = asthma
+I have epilepsy and take 500 mg of levetiracetam twice a day. => has_condition = epilepsy; ?dose_of_levetiracetam = 500 mg
+I'm on 40 mg of fluoxetine. => dose_of_fluoxetine = 40 mg
+I take 20 minutes to get ready. =>
+I'm 47. => age = 47
+I'm 47 minutes late. =>
+I turned 65 last week. => age = 65
+I turned sixty-one on Sunday. => age = sixty-one
+I turned thirty chairs into a stage set. =>
+My age is none of your business. =>
+I was born on 8 May 1990. => birthday = 8 May 1990
+My birthday is in June. => ?birthday = June; ?birthday = in June
+My birthday is July 21st. => birthday = July 21st
+I'm married to Akosua. => partner = Akosua; ?marital_status = married; ?wife = Akosua
+I'm single. => marital_status = single
+I'm single-handedly fixing this. =>
+I weigh 82 kg. => weight = 82 kg
+I'm 1.65 m tall. => height = 1.65 m
+I speak Hausa, English and some Arabic. => speaks = Hausa; speaks = English; speaks = Arabic
+I speak for everyone here. =>
+I'm fluent in Finnish. => speaks = Finnish
+I don't speak Spanish. => !speaks = Spanish
+I play the oboe. => plays = the oboe
+I play tennis on Saturdays. => ?plays = tennis; ?habit = play tennis on Saturdays
+I play a lot of chess online. => ?plays = chess; ?plays = a lot of chess online
+I played the violin as a child. => ~plays = the violin
+I played the video twice. =>
+I run twice a week. => habit = run twice a week
+I run a bakery twice the size of yours. =>
+I swim every morning before work. => habit = swim every morning before work | swim every morning
+I read every night. => habit = read every night
+I read every word of your answer. =>
+I walk the dog three times a day. => habit = walk the dog three times a day
+I drink green tea every afternoon. => habit = drink green tea every afternoon
+I write on Sundays. => habit = write on Sundays
+I call my mother every Sunday. => habit = call my mother every Sunday | calls their mother every Sunday | call their mother every Sunday
+I'm planning to learn sailing. => plans = learn sailing
+I'm planning a trip to Georgia in May. => plans = a trip to Georgia | a trip to Georgia in May
+I plan to sell the house next year. => plans = sell the house next year
+I'm going to visit my aunt in Turku. => plans = visit my aunt in Turku | visit their aunt in Turku
+I'll visit the link later. => ?plans = visit the link later
+I'll buy you a coffee. =>
+I will graduate in June. => plans = graduate in June
+I decided to quit smoking. => plans = quit smoking
+I decided to go with option two. => ?plans = go with option two
+We decided to postpone. =>
+My phone number is +47 412 55 019. => phone = +47 412 55 019
+My email address is mo@example.com. => email = mo@example.com
+My rent is 900 pounds a month. => rent = 900 pounds a month
+My shoe size is 42. => shoe_size = 42
+My blood type is AB negative. => blood_type = AB negative
+My locker number is 318. => ?locker_number = 318
+My passport expires in October. =>
+My train leaves at 7:12. =>
+My seat is 14C. => ?seat = 14C
+My nickname is Dodo. => nickname = Dodo
+My hometown is Tartu. => home_town = Tartu
+My pronouns are they/them. => pronouns = they/them
+My time zone is CET. => time_zone = CET
+My mother tongue is Slovene. => mother_tongue = Slovene | native_language = Slovene
+My grandmother's name is Concepción. => grandmother = Concepción
+My goal is to run a marathon. => ?goal = run a marathon; ?plans = run a marathon
+I used to smoke. => ?~habit = smoke
+I used to live in Havana. => ~lives_in = Havana
+I used to have a parrot. => ~has_pet = a parrot
+I no longer drive. => ?!drives = drive
+I stopped eating meat. => ?!eats = meat; ?diet = vegetarian
+I gave up my allotment. => ?!owns = allotment; ?!owns = my allotment
+I don't have a car. => ?!owns = a car
+Translate into German: I live in Porto and I love fado. =>
+Please rewrite this email: I am a nurse at Acme and I want a raise. =>
+Draft a tweet: my cat is called Loki. =>
+Remember this: I am allergic to bees. => ?allergic_to = bees
+For the record: I live in Tampere. => ?lives_in = Tampere
+My friend says I live in chaos. =>
+People think I'm a doctor. =>
+I told her I live in Oslo. =>
+I wish I spoke Italian. =>
+If I had a dog I'd call it Rex. =>
+In my novel the hero says I am a spy. =>
+She is a nurse at Acme. =>
+He loves jazz. =>
+You live in the cloud, I assume. =>
+It lives in the src folder. =>
+They play every Sunday. =>
+NOTE: Kwame works at Ecobank and speaks Twi. => @Kwame works_at = Ecobank; @Kwame speaks = Twi
+NOTE: Berlin is cold in January. =>
+NOTE: Lucía's birthday is 12 April. => @Lucía birthday = 12 April
+NOTE: Ingrid plays the viola and lives in Ghent. => @Ingrid plays = the viola; @Ingrid lives_in = Ghent
+NOTE: Fatima loves crosswords. => @Fatima likes = crosswords
+NOTE: Deploy works as expected. =>
+NOTE: April is busy. =>
+"""
+"""Written and labelled after the rules were corrected with the texts above, and before they were run on these."""

@@ -164,18 +164,18 @@ _THING = r"(?P<thing>[a-z][a-z'-]{1,20}(?: [a-z'-]{2,20}){0,2})"
 _SINCE = r"(?: (?:for|since)\b.{0,80})?"
 # "When I was six", "as a child": what was true then says nothing about now.
 _NOT_LONG_AGO = (
-    r"(?!.{0,80}\b(?:when (?:i|we|he|she|they) (?:was|were)|as an? (?:child|kid|teenager|student|baby)"
+    r"(?!.{0,80}\b(?:when (?:I|we|he|she|they) (?:was|were)|as an? (?:child|kid|teenager|student|baby)"
     r"|growing up|years ago|for an? (?:day|week|month|while|year|summer)|once|briefly)\b)"
 )
 _AT_THAT_TIME = (
     r" (?=(?:at school|in (?:high )?school|in college|at university|as an? (?:child|kid|teenager|student)"
-    r"|growing up|when (?:i|we|he|she|they) (?:was|were))\b)"
+    r"|growing up|when (?:I|we|he|she|they) (?:was|were))\b)"
 )
 _WORKED_AS = (
     r"(?P<article>(?:an?|the) )?"
     r"(?P<value>[A-Za-z][\w'/&-]{1,30}(?: [A-Za-z][\w'/&-]{1,30}){0,4}?)"
     rf"(?:,? (?:at|for|with) (?P<employer>{PROPER}))?"
-    r"(?=[.,;!]|$| and\b| in\b| for\b| at\b| who\b| with\b| by\b)"
+    r"(?=[.,;!]|$| and\b| in\b| for\b| at\b| who\b| with\b| by\b| since\b| until\b| before\b)"
 )
 
 _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (

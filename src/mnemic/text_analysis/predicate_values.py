@@ -26,7 +26,8 @@ _FIRST_JOIN = re.compile(r"^(?:and|or) ")
 _ARTICLE = re.compile(r"(?:a|an|some) ", re.IGNORECASE)
 _KNOWN_BY_ARTICLE = re.compile(
     r"the (?:[A-Z]|(?:smell|taste|sound|sight|feel|feeling) of [a-z]|(?:ocean|sea|beach|mountains|outdoors|countryside|rain|snow|cold|heat|sun|theatre|theater"
-    r"|opera|cinema|gym|piano|guitar|violin|cello|drums|flute|trumpet|saxophone|harp|ukulele|colou?r)\b)"
+    r"|opera|cinema|gym|piano|guitar|violin|viola|cello|drums|flute|oboe|clarinet|bassoon|trumpet|trombone"
+    r"|tuba|saxophone|harp|ukulele|banjo|mandolin|accordion|organ|harmonica|fiddle|sitar|lute|colou?r)\b)"
 )
 SPEAKING = re.compile(r"\b(?:i|we|you|your|yours|he|she|they|it|its|his|her|their)\b", re.IGNORECASE)
 _NO_WORDS = re.compile(r"[<>={}\[\]|\\*_~^]")

@@ -165,7 +165,7 @@ _SINCE = r"(?: (?:for|since)\b.{0,80})?"
 # "When I was six", "as a child": what was true then says nothing about now.
 _NOT_LONG_AGO = (
     r"(?!.{0,80}\b(?:when (?:I|we|he|she|they) (?:was|were)|as an? (?:child|kid|teenager|student|baby)"
-    r"|growing up|years ago|for an? (?:day|week|month|while|year|summer)|once|briefly)\b)"
+    r"|growing up|for an? (?:day|week|month|while|year|summer)|once|briefly)\b)"
 )
 _AT_THAT_TIME = (
     r" (?=(?:at school|in (?:high )?school|in college|at university|as an? (?:child|kid|teenager|student)"
@@ -201,7 +201,7 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     _rule(rf"lived in (?P<value>{PLACE})", past(simple("lives_in", LIVE))),
     _rule(
-        rf"(?:moved away from|moved out of|left) (?P<value>{PLACE}) for good",
+        rf"(?:moved away from|moved out of) (?P<value>{PLACE}) for good",
         ended(simple("lives_in", LIVE)),
     ),
     _rule(
@@ -358,7 +358,7 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         free("likes", LIKE),
     ),
     _rule(
-        r"(?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes|can not stand) "
+        r"(?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes|can not stand(?! (?:up|by|still|here|there|in|on|out|straight)\b)) "
         r"(?P<value>(?!to (?:think|hear|say|see|know|be)\b).{2,160})",
         free("dislikes", DISLIKE),
     ),

@@ -43,6 +43,14 @@ urologist vet veterinarian waiter waitress welder writer zookeeper analyst admin
 OCCUPATIONS = frozenset(_OCCUPATIONS_TEXT.split())
 """The last word of a title; titles of two words are joined by a hyphen."""
 
+_JUDGING_TEXT = """
+amateur aspiring awful bad born budding decent enthusiastic excellent failed fast former frustrated good great
+happy hobby horrible keen lazy lousy mediocre natural nervous passionate poor retired secret slow terrible
+terrific wannabe would-be
+"""
+JUDGING_WORDS = frozenset(_JUDGING_TEXT.split())
+"""Words before a title that make it a quality, a wish or the past: "a terrible cook"."""
+
 _CONDITIONS_TEXT = """
 asthma diabetes epilepsy anaemia anemia arthritis eczema psoriasis adhd autism dyslexia tinnitus glaucoma
 hypertension hypothyroidism hyperthyroidism migraines endometriosis lupus eczema narcolepsy insomnia celiac
@@ -122,7 +130,7 @@ _DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _PART = "(?:morning|afternoon|evening|night)"
 OFTEN = (
     rf"(?:every|each) (?:other |second )?(?:day|{_PART}|week|weekday|weekend|month|year|spring|summer|autumn"
-    rf"|winter|{_DAY}(?: {_PART})?)s?|on {_DAY}s|on (?:weekdays|weekends)"
+    rf"|winter|{_DAY}(?: {_PART})?)s?|on {_DAY}s(?:(?:,|,? and) {_DAY}s){{0,4}}|on (?:weekdays|weekends)"
     r"|(?:once|twice|(?:two|three|four|five|six|\d) times) (?:a|per) (?:day|week|month|year)"
 )
 """How often something is done."""

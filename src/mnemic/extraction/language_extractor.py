@@ -46,7 +46,7 @@ KNOWN_MAX_CHARACTERS = 400
 NAMES_MAX = 40
 FACTS_MAX = 200
 """Facts of one answer that are read; the checks accept five of each turn."""
-FACTS_ASKED_MAX = 40
+FACTS_ASKED_MAX = TURNS_MAX
 """The number of facts that the schema of the answer states: it ends the repetitions of small models."""
 OUTPUT_MAX_TOKENS = 8_192
 """Longest answer, reasoning included."""
@@ -76,6 +76,8 @@ For each fact:
 - value: the value alone, in the words of the turn.
 - statement: one sentence in the third person that can be understood alone, without "I", "you" or "there".
   Use only names, numbers and dates that occur in the document.
+Leave out each of the other fields where it has its usual value: factual, explicit, current, not negated, no dates,
+nothing replaced, no other names.
 - category: factual, preference, behavioral (habits), procedural (how to do things) or prospective (plans).
 - certainty: explicit if it is said, implied if it follows at once, inferred if it is likely, else uncertain.
 - tense: current, past or future.

@@ -122,9 +122,9 @@ class LanguageExtractor:
         return proposals
 
 
+# No docstring: the model would read it. The fields are plain texts, so that one invalid word does not make the whole
+# answer invalid; `checking` judges them.
 class _Fact(BaseModel):
-    """Plain texts, so that one invalid word does not make the whole answer invalid; `checking` judges it."""
-
     turn: int
     quotation: str
     subject: str

@@ -5,9 +5,9 @@ clock ahead, so that an administrator's connection does this between the runs of
 short enough for the retention clock to trust. What people said about time (`at`, `valid_from`, `valid_to`,
 deadlines) stays: those are dates, not ages.
 
-All questions are asked before, after, and after as of the later day. Nothing may be archived, deleted or changed:
-every memory that was active before must be listed as active with the same text, and every turn must stand in its
-conversation.
+All questions are asked before, after, and after as of the later day. Nothing may be archived, deleted or
+changed: every memory that was active before must be listed as active with the same text, and every turn must
+stand in its conversation.
 """
 
 from collections.abc import Sequence

@@ -4,12 +4,13 @@
 
 It is the harness of `bench.mind_halumem`, with `extractor="llm"`, beside the rules on the same turns.
 `--sessions` takes the first sessions of each user that name memories to find. `--max-usd` is a spend cap: the
-run stops when the next call might exceed it. Prints a table with the targets, and what the calls cost; the exit
-code is 1 when a target is missed.
+run stops when the next call might exceed it. Prints a table with the targets, and what the calls cost; the
+exit code is 1 when a target is missed.
 
 A server on this machine that speaks the protocol of OpenAI is a model, too:
 
-    OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none python -m bench.mind_llm DATA --llm openai-chat:name
+    export OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=none
+    python -m bench.mind_llm DATA --llm openai-chat:name --timeout-s 900
 """
 
 import argparse
@@ -48,9 +49,9 @@ TURNS_PER_CALL_TARGET = 19
 class LanguageRun:
     """What was measured, beside the rules on the same turns, and the calls of the model.
 
-    `verbatim_count` of `stored_count` statements, superseded ones included, have a quotation that stands in its
-    turn; `by_rules_count` were found by the rules, which read the turns of calls that failed; `rejected` are
-    proposals that were not stored, by reason.
+    `verbatim_count` of `stored_count` statements, superseded ones included, have a quotation that stands in
+    its turn; `by_rules_count` were found by the rules, which read the turns of calls that failed; `rejected`
+    are proposals that were not stored, by reason.
     """
 
     halumem: HaluMemResult
@@ -161,9 +162,7 @@ async def _is_verbatim(memory: AsyncMemory, statement: Statement) -> bool:
     """Whether a statement has a source, and each source has the quotation in its text."""
     why = await memory.memories.why(statement.memory_id, owner=statement.owner)
     sources = [each for each in why.sources if each.depth == 1]
-    texts = [
-        await memory.memories.get(each.memory_id, owner=statement.owner) for each in sources
-    ]
+    texts = [await memory.memories.get(each.memory_id, owner=statement.owner) for each in sources]
     return bool(sources) and all(
         source.quotation is not None and folded(source.quotation) in folded(text.content)
         for source, text in zip(sources, texts, strict=True)
@@ -198,7 +197,9 @@ def report_lines(run: LanguageRun) -> list[ReportLine]:
         ReportLine("gold memories covered by the rules' statements", f"{run.rules.gold_covered / gold:.2f}"),
         ReportLine("gold memories covered by the user's turns", f"{result.gold_in_turns / gold:.2f}"),
         ReportLine("gold memories covered by either", f"{result.gold_in_either / gold:.2f}"),
-        ReportLine("statements", f"{result.statement_count:,} (by the rules alone {run.rules.statement_count:,})"),
+        ReportLine(
+            "statements", f"{result.statement_count:,} (by the rules alone {run.rules.statement_count:,})"
+        ),
         ReportLine(
             "statements with a verbatim quotation",
             f"{run.verbatim_count:,} of {run.stored_count:,}",

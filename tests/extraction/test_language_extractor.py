@@ -106,7 +106,14 @@ async def test_the_time_is_given_where_the_hour_changes() -> None:
     sources = [replace(turn("Hi"), at=AT + timedelta(minutes=each)) for each in minutes]
     await proposals_of(model, *sources, replace(turn("Hi"), at=None))
     times = [each.get("time") for each in model.documents[0]["turns"]]
-    assert times == ["2026-03-01T10:30+00:00", None, "2026-03-01T11:00+00:00", None, "2026-03-02T10:30+00:00", None]
+    assert times == [
+        "2026-03-01T10:30+00:00",
+        None,
+        "2026-03-01T11:00+00:00",
+        None,
+        "2026-03-02T10:30+00:00",
+        None,
+    ]
 
 
 async def test_the_words_of_machines_are_cut_to_their_beginning_and_end() -> None:

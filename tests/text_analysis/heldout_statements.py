@@ -2,13 +2,15 @@
 
 The format is that of `labelled_statements`, which the rules were corrected with; these texts were written and
 labelled first, without the patterns in view, and measure how often the rules are right on other words. `?`
-before a label marks what may be noted and need not be. Corrections since then are listed in
-docs/benchmarks.md; a text is never taken out because it fails.
+before a label marks what may be noted and need not be, `|` stands between labels of which one suffices, and
+an indented line goes on with the one before. A text is never taken out because it fails. What was measured
+before and after corrections is in docs/roadmap.md.
 """
 
 HELDOUT = """
 Hello there, this is Marguerite from Lyon. => ?name = Marguerite; ?lives_in = Lyon; ?home_town = Lyon
-My name's Tendai and I run a small pottery studio. => name = Tendai; ?works_as = a potter; ?owns = a small pottery studio
+My name's Tendai and I run a small pottery studio. => name = Tendai; ?works_as = a potter; ?owns = a small
+    pottery studio
 People call me Buzz, but it says Bertram on my passport. => ?name = Bertram; ?nickname = Buzz; ?name = Buzz
 I'm based in Thessaloniki these days. => lives_in = Thessaloniki
 We relocated to Halifax in 2019 for my wife's job. => lives_in = Halifax
@@ -27,11 +29,13 @@ My hometown is Gdynia, on the Baltic coast. => ?home_town = Gdynia
 We moved from Ottawa to Winnipeg when I was six. => ?~lives_in = Ottawa; ?~lives_in = Winnipeg
 We're thinking of moving to Valencia at some point. =>
 I moved the sofa to Berlin Street storage. =>
-I'm moving to Utrecht at the end of August. => ?plans = move to Utrecht at the end of August; ?plans = moving to Utrecht at the end of August
+I'm moving to Utrecht at the end of August. => ?plans = move to Utrecht at the end of August; ?plans = moving
+    to Utrecht at the end of August
 I work in logistics at Maersk. => works_at = Maersk; ?works_in = logistics; ?works_as = logistics
 I work as hard as anybody on the team. =>
 I work at night because it's quieter. =>
-I work out at the gym on Tuesdays. => ?habit = work out at the gym on Tuesdays; ?habit = works out at the gym on Tuesdays
+I work out at the gym on Tuesdays. => ?habit = work out at the gym on Tuesdays; ?habit = works out at the gym
+    on Tuesdays
 I've been a paramedic for eleven years. => works_as = a paramedic
 I'm a freelance translator, mostly legal texts. => works_as = a freelance translator
 I'm a big believer in writing things down. =>
@@ -41,7 +45,8 @@ I'm a mother of twins and permanently tired. => ?has_children = twins; ?number_o
 I was a mechanic before my back gave out. => ~works_as = a mechanic
 I quit my job at Deloitte last month. => ?!works_at = Deloitte; ?~works_at = Deloitte
 I just got promoted to head of purchasing. => ?works_as = head of purchasing
-My job title is process engineer, level two. => ?works_as = process engineer; ?job_title = process engineer, level two; ?job_title = process engineer; ?works_as = process engineer, level two
+My job title is process engineer, level two. => ?works_as = process engineer; ?job_title = process engineer,
+    level two; ?job_title = process engineer; ?works_as = process engineer, level two
 I start at Novo Nordisk on the first of May. => ?plans = start at Novo Nordisk on the first of May
 I interviewed at Spotify yesterday and it went badly. =>
 I teach chemistry at a secondary school in Wigan. => ?works_as = a chemistry teacher; ?teaches = chemistry
@@ -51,7 +56,8 @@ Our office is in Bratislava. =>
 I report to Henrietta, who sits in Dublin. => ?boss = Henrietta; ?manager = Henrietta
 My boss Radoslav wants the slides by noon. => ?boss = Radoslav
 I'm studying for the bar exam. => ?studies = the bar exam; ?studies = for the bar exam
-I study marine ecology at the University of Bergen. => studies = marine ecology; ?studies_at = University of Bergen; ?studies_at = the University of Bergen
+I study marine ecology at the University of Bergen. => studies = marine ecology; ?studies_at = University of
+    Bergen; ?studies_at = the University of Bergen
 I did my degree in Padua ages ago. =>
 I graduated from McGill in 2008. => ?graduated_from = McGill; ?studied_at = McGill; ?~studies_at = McGill
 I'm 34 and I still can't cook rice. => age = 34
@@ -68,9 +74,11 @@ My grandfather is 91 and still drives. => @The user's grandfather age = 91
 My husband Emre is a dentist. => husband = Emre; ?@Emre works_as = a dentist
 My cousin Thandiwe lives in Durban. => cousin = Thandiwe; ?@Thandiwe lives_in = Durban
 My aunt lives in Perth. => ?@The user's aunt lives_in = Perth
-My neighbour's dog is called Bandit. => ?@The user's neighbour dog = Bandit; ?@The user's neighbour's dog name = Bandit
+My neighbour's dog is called Bandit. => ?@The user's neighbour dog = Bandit; ?@The user's neighbour's dog name
+    = Bandit
 Our dog Biscuit ate my homework, literally. => dog = Biscuit
-We have a rescue greyhound and a tortoise. => ?has_pet = a rescue greyhound; ?has_pet = a tortoise; ?has_pet = a rescue greyhound and a tortoise
+We have a rescue greyhound and a tortoise. => ?has_pet = a rescue greyhound; ?has_pet = a tortoise; ?has_pet =
+    a rescue greyhound and a tortoise
 My hamster died last spring. => ?~has_pet = hamster; ?~has_pet = a hamster
 I'm getting a kitten next month. => ?plans = get a kitten next month; ?plans = getting a kitten next month
 I have two brothers, both in the navy. => number_of_brothers = two; ?has_brothers = two
@@ -94,7 +102,8 @@ I like my coffee black. => ?likes = my coffee black; ?likes = their coffee black
 I like where this is going. =>
 I like how you explained that. =>
 I'd like a table for four at eight. =>
-I like to paddle out before sunrise. => likes = to paddle out before sunrise | paddling out before sunrise | paddle out before sunrise
+I like to paddle out before sunrise. => likes = to paddle out before sunrise | paddling out before sunrise |
+    paddle out before sunrise
 I love a good thunderstorm. => likes = a good thunderstorm
 I love you, you're the best assistant. =>
 I love it when the build is green. =>
@@ -118,7 +127,8 @@ Autumn is my favourite time to hike. => ?favourite_time_to_hike = Autumn; ?favou
 My favourite part is the ending. => ?favourite_part = the ending
 I prefer short answers without bullet points. => prefers = short answers without bullet points
 I prefer not to say. =>
-I prefer trains over planes whenever possible. => prefers = trains over planes; ?prefers = trains over planes whenever possible
+I prefer trains over planes whenever possible. => prefers = trains over planes; ?prefers = trains over planes
+    whenever possible
 I'd prefer the earlier slot. =>
 I'm allergic to cashews and bee stings. => allergic_to = cashews; allergic_to = bee stings
 I'm allergic to Mondays. => ?allergic_to = Mondays
@@ -155,15 +165,18 @@ My name is on the lease. =>
 My car is a 2011 Honda Jazz. => ?car = a 2011 Honda Jazz; ?owns = a 2011 Honda Jazz
 My car is in the garage until Wednesday. =>
 I drive a battered Land Rover. => owns = a battered Land Rover | drives = a battered Land Rover
-I drive to Cologne twice a month. => ?habit = drive to Cologne twice a month; ?habit = drives to Cologne twice a month
+I drive to Cologne twice a month. => ?habit = drive to Cologne twice a month; ?habit = drives to Cologne twice
+    a month
 I own a narrowboat called Dipper. => owns = a narrowboat called Dipper | owns = a narrowboat
 I own up to that mistake. =>
 I bought a second-hand accordion on Saturday. => ?owns = a second-hand accordion
-I sold my motorbike last year. => ?!owns = my motorbike; ?~owns = my motorbike; ?!owns = motorbike; ?~owns = a motorbike; ?!owns = a motorbike
+I sold my motorbike last year. => ?!owns = my motorbike; ?~owns = my motorbike; ?!owns = motorbike; ?~owns = a
+    motorbike; ?!owns = a motorbike
 I have a Nikon FM2 from the eighties. => ?owns = a Nikon FM2 from the eighties; ?owns = a Nikon FM2
 I collect vintage postcards. => ?collects = vintage postcards; ?likes = collecting vintage postcards
 I speak Wolof and French at home. => speaks = Wolof; speaks = French
-I speak to my therapist on Fridays. => ?habit = speak to my therapist on Fridays; ?habit = speaks to their therapist on Fridays; ?habit = speak to their therapist on Fridays
+I speak to my therapist on Fridays. => ?habit = speak to my therapist on Fridays; ?habit = speaks to their
+    therapist on Fridays; ?habit = speak to their therapist on Fridays
 I speak a little Danish. => speaks = Danish | speaks = a little Danish
 I don't speak any German, sorry. => !speaks = German
 I'm fluent in Portuguese. => speaks = Portuguese
@@ -171,18 +184,24 @@ I'm learning Korean with an app. => ?learns = Korean; ?studies = Korean; ?learni
 My native language is Tamil. => ?native_language = Tamil; ?speaks = Tamil
 I play bass in a wedding band. => plays = bass; ?plays = bass in a wedding band
 I play devil's advocate sometimes. =>
-I play for the over-forties team on Sundays. => ?habit = play for the over-forties team on Sundays; ?habit = plays for the over-forties team on Sundays
+I play for the over-forties team on Sundays. => ?habit = play for the over-forties team on Sundays; ?habit =
+    plays for the over-forties team on Sundays
 I played rugby at school. => ~plays = rugby | ~plays = rugby at school
-I go swimming every Wednesday evening. => habit = go swimming every Wednesday evening | habit = goes swimming every Wednesday evening
-I get up at half past five on weekdays. => ?habit = get up at half past five on weekdays; ?habit = gets up at half past five on weekdays
+I go swimming every Wednesday evening. => habit = go swimming every Wednesday evening | habit = goes swimming
+    every Wednesday evening
+I get up at half past five on weekdays. => ?habit = get up at half past five on weekdays; ?habit = gets up at
+    half past five on weekdays
 I usually skip breakfast. => ?habit = skip breakfast; ?habit = skips breakfast
-I always forget my umbrella. => ?habit = forget my umbrella; ?habit = forgets their umbrella; ?habit = forget their umbrella
+I always forget my umbrella. => ?habit = forget my umbrella; ?habit = forgets their umbrella; ?habit = forget
+    their umbrella
 I smoked for ten years and quit in 2020. => ?~habit = smoke; ?~habit = smoked for ten years
-I'm planning to hike the Kungsleden in July. => plans = hike the Kungsleden in July; ?plans = to hike the Kungsleden in July
+I'm planning to hike the Kungsleden in July. => plans = hike the Kungsleden in July; ?plans = to hike the
+    Kungsleden in July
 I'm going to the dentist on Monday. => ?plans = go to the dentist on Monday; ?plans = the dentist on Monday
 I'm going to need more coffee. =>
 I'm going to try that and report back. => ?plans = try that and report back; ?plans = try that
-I want to run a half marathon before I'm forty. => ?plans = run a half marathon before I'm forty; ?plans = run a half marathon; ?wants = run a half marathon before I'm forty; ?wants = to run a half marathon
+I want to run a half marathon before I'm forty. => ?plans = run a half marathon before I'm forty; ?plans = run
+    a half marathon; ?wants = run a half marathon before I'm forty; ?wants = to run a half marathon
 I want to know how that works. =>
 I hope to retire early. => ?plans = retire early
 We're flying to Osaka on the 12th. => ?plans = fly to Osaka on the 12th; ?plans = flying to Osaka on the 12th
@@ -204,11 +223,14 @@ Actually, my sister lives in Turin, not Milan. => @The user's sister lives_in = 
 No, I meant the second invoice. =>
 Actually I'm vegetarian, so no ham please. => diet = vegetarian
 I no longer work at Ericsson. => !works_at = Ericsson
-I don't live in Graz any more, we bought a house in Linz. => !lives_in = Graz; ?lives_in = Linz; ?owns = a house in Linz; ?owns = a house
+I don't live in Graz any more, we bought a house in Linz. => !lives_in = Graz; ?lives_in = Linz; ?owns = a
+    house in Linz; ?owns = a house
 I stopped playing the flute when I was twelve. => ?!plays = the flute; ?~plays = the flute
 My sister hates broccoli. => ?@The user's sister dislikes = broccoli
-My wife works at the town library. => @The user's wife works_at = the town library | @The user's wife works_at = town library
-NOTE: Ottilie works at Carlsberg and lives in Roskilde. => @Ottilie works_at = Carlsberg; @Ottilie lives_in = Roskilde
+My wife works at the town library. => @The user's wife works_at = the town library | @The user's wife works_at
+    = town library
+NOTE: Ottilie works at Carlsberg and lives in Roskilde. => @Ottilie works_at = Carlsberg; @Ottilie lives_in =
+    Roskilde
 NOTE: Ravi is allergic to shellfish. => @Ravi allergic_to = shellfish
 NOTE: The kickoff with Mbali is on Thursday. =>
 NOTE: Paris works best for the offsite. =>
@@ -217,7 +239,8 @@ NOTE: Mercury is the smallest planet. =>
 """
 
 LATER = """
-Quick intro: I'm Yusra, I live in Gothenburg and I work for Volvo. => ?name = Yusra; ?lives_in = Gothenburg; ?works_at = Volvo
+Quick intro: I'm Yusra, I live in Gothenburg and I work for Volvo. => ?name = Yusra; ?lives_in = Gothenburg;
+    ?works_at = Volvo
 My wife and I live in a small flat in Trondheim. => lives_in = Trondheim
 Since the divorce I've lived alone in Cork. => ?lives_in = Cork; ?marital_status = divorced
 I lived in Nairobi for three years before coming here. => ~lives_in = Nairobi
@@ -247,7 +270,8 @@ I'm a model citizen, officer. =>
 I'm the designer of this logo, so I'm biased. =>
 I've been a teacher for twenty years. => works_as = a teacher
 I was a waiter in my student days. => ~works_as = a waiter
-I work as a sound engineer and part-time DJ. => works_as = a sound engineer | a sound engineer and part-time DJ
+I work as a sound engineer and part-time DJ. => works_as = a sound engineer | a sound engineer and part-time
+    DJ
 My job is boring but it pays. =>
 My manager is Katarzyna. => manager = Katarzyna | boss = Katarzyna
 My landlord is Mr Petrov. => landlord = Mr Petrov
@@ -301,9 +325,11 @@ I prefer tea. => prefers = tea
 I prefer working late. => prefers = working late
 I prefer Celsius, please. => prefers = Celsius
 My favourite film is Stalker. => favourite_film = Stalker
-My favourite films are Stalker and Solaris. => ?favourite_films = Stalker; ?favourite_films = Solaris; ?favourite_films = Stalker and Solaris; ?favourite_film = Stalker; ?favourite_film = Solaris
+My favourite films are Stalker and Solaris. => ?favourite_films = Stalker; ?favourite_films = Solaris;
+    ?favourite_films = Stalker and Solaris; ?favourite_film = Stalker; ?favourite_film = Solaris
 My all-time favourite footballer is Zidane. => favourite_footballer = Zidane
-My favourite thing about Lisbon is the light. => ?favourite_thing_about_Lisbon = the light; ?favourite_thing_about_lisbon = the light
+My favourite thing about Lisbon is the light. => ?favourite_thing_about_Lisbon = the light;
+    ?favourite_thing_about_lisbon = the light
 My least favourite subject was Latin. =>
 I'm allergic to ibuprofen. => allergic_to = ibuprofen
 I'm mildly allergic to cats and dust. => allergic_to = cats; allergic_to = dust
@@ -315,7 +341,8 @@ I'm not vegan, just picky. => !diet = vegan
 I've been vegan for six years now. => diet = vegan
 I became a vegetarian in 2012. => diet = vegetarian
 I have asthma. => has_condition = asthma
-I have epilepsy and take 500 mg of levetiracetam twice a day. => has_condition = epilepsy; ?dose_of_levetiracetam = 500 mg
+I have epilepsy and take 500 mg of levetiracetam twice a day. => has_condition = epilepsy;
+    ?dose_of_levetiracetam = 500 mg
 I'm on 40 mg of fluoxetine. => dose_of_fluoxetine = 40 mg
 I take 20 minutes to get ready. =>
 I'm 47. => age = 47
@@ -349,7 +376,8 @@ I read every word of your answer. =>
 I walk the dog three times a day. => habit = walk the dog three times a day
 I drink green tea every afternoon. => habit = drink green tea every afternoon
 I write on Sundays. => habit = write on Sundays
-I call my mother every Sunday. => habit = call my mother every Sunday | calls their mother every Sunday | call their mother every Sunday
+I call my mother every Sunday. => habit = call my mother every Sunday | calls their mother every Sunday | call
+    their mother every Sunday
 I'm planning to learn sailing. => plans = learn sailing
 I'm planning a trip to Georgia in May. => plans = a trip to Georgia | a trip to Georgia in May
 I plan to sell the house next year. => plans = sell the house next year
@@ -407,4 +435,4 @@ NOTE: Fatima loves crosswords. => @Fatima likes = crosswords
 NOTE: Deploy works as expected. =>
 NOTE: April is busy. =>
 """
-"""Written and labelled after the rules were corrected with the texts above, and before they were run on these."""
+"""Written and labelled after the rules were corrected with the texts above, before they were run on these."""

@@ -39,7 +39,7 @@ def label_of(text: str) -> Label:
 
 def heldout(lines: str) -> Iterator[tuple[str, list[set[Label]], set[Label]]]:
     """Each text, what must be noted (one label of each set), and all that may be noted."""
-    for line in lines.strip().splitlines():
+    for line in lines.strip().replace("\n    ", " ").splitlines():
         text, _, labels = line.partition(" =>")
         required, allowed = [], set()
         for each in filter(None, labels.strip().split("; ")):

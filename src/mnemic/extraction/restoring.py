@@ -2,18 +2,19 @@
 
 A contradiction supersedes a statement because another one was said. If the turn in which it was said is
 forgotten, nothing speaks against the older value any more: it becomes active, with the validity that it had
-before, unless a third statement that is active contradicts it; then that one supersedes it instead. If the turn
-is restored, what it replaced is superseded again.
+before, unless a third statement that is active contradicts it; then that one supersedes it instead. If the
+turn is restored, what it replaced is superseded again.
 
 States of a statement: *superseded* by a contradiction → *restored*, when the statement that replaced it is
 forgotten → *superseded* again, when that one is restored and nobody has changed the statement meanwhile. What
 a person or the curator superseded stays superseded: it was decided, not concluded.
 
-All of it is in the change log, as changesets of the purpose `contradiction`. Running it twice changes nothing.
+All of it is in the change log, as changesets of the purpose `contradiction`. Running it twice changes
+nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -46,7 +47,15 @@ async def _follow(database: TenantDatabase, scope: Scope, name: str, memory_id: 
     async with database.transaction() as transaction:
         rows = await transaction.rows(name, parameters)
     if rows:
-        await database.run(partial(_settle, scope=scope, ids=[row["memory_id"] for row in rows]))
+        await _try(database, partial(_settle, scope=scope, ids=[row["memory_id"] for row in rows]))
+
+
+async def _try(database: TenantDatabase, work: Callable[[Transaction], Awaitable[int]]) -> int:
+    """Do the work; if somebody changes one of the statements at this moment, the next pass looks again."""
+    try:
+        return await database.run(work)
+    except ChangeConflictError:
+        return 0
 
 
 async def restore_replaced(database: TenantDatabase, owner: str | None = None) -> int:
@@ -61,18 +70,14 @@ async def restore_replaced(database: TenantDatabase, owner: str | None = None) -
             ids[row["owner"]].append(row["memory_id"])
         for name, found in ids.items():
             work = partial(_settle, scope=Scope(name, "_global", PROCESS), ids=found)
-            try:
-                count += await database.run(work)
-            except ChangeConflictError:
-                # Somebody changed one of them at this moment: the next pass looks again.
-                continue
+            count += await _try(database, work)
         if len(rows) < PAGE:
             return count
         after = (rows[-1]["owner"], rows[-1]["memory_id"])
 
 
 async def _settle(transaction: Transaction, scope: Scope, ids: Sequence[UUID]) -> int:
-    """Restore those of these statements that nothing replaces any more, and let the active ones replace again."""
+    """Restore those of these statements that nothing replaces any more; let active ones replace again."""
     await transaction.one("statements.lock_owner", {"owner": scope.require_owner()})
     parameters = {"owner": scope.require_owner(), "ids": list(ids)}
     rows = await transaction.rows("restoring.restorable", parameters)

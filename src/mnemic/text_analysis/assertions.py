@@ -28,8 +28,8 @@ _RECALLED_ENTRY = re.compile(
 )
 # A text that somebody asks to be worked on: "Translate this: …", "Write a short bio: …".
 _REQUEST = re.compile(
-    r"^[^\w\n]{0,5}(?:(?:please|now|can you|could you|would you)[, ]{1,2}){0,2}(?:write|draft|compose|translate|rewrite"
-    r"|rephrase|reword|paraphrase|proofread|summari[sz]e|edit|polish|shorten|continue|generate|spell-?check)\b"
+    r"^[^\w\n]{0,5}(?:(?:please|now|can you|could you|would you)[, ]{1,2}){0,2}"
+    r"(?:write|draft|compose|translate|rewrite|rephrase|reword|paraphrase|proofread|summari[sz]e|edit|polish|shorten|continue|generate|spell-?check)\b"
     r"[^.!?\n:]{1,120}:(?=\s)",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -227,7 +227,8 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         simple("works_at", WORK_AT),
     ),
     _rule(
-        rf"(?:work|works|am working|is working) in (?:the )?[a-z][a-z -]{{2,30}} (?:at|for) (?P<value>{PROPER})",
+        r"(?:work|works|am working|is working) in (?:the )?[a-z][a-z -]{2,30} (?:at|for) "
+        rf"(?P<value>{PROPER})",
         simple("works_at", WORK_AT),
     ),
     _rule(rf"worked (?:at|for) (?P<value>{PROPER})", past(simple("works_at", WORK_AT))),
@@ -277,7 +278,10 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         r"|this|on|in|and)\b|$)",
         read_age,
     ),
-    _rule(rf"(?:have |has )?turned (?P<value>{AGE})(?=[.!,]| (?:today|yesterday|last|this|on|in|and)\b|$)", read_age),
+    _rule(
+        rf"(?:have |has )?turned (?P<value>{AGE})(?=[.!,]| (?:today|yesterday|last|this|on|in|and)\b|$)",
+        read_age,
+    ),
     _rule(
         r"(?:am|is) (?P<value>married|divorced|widowed|engaged|single)(?=[.,;!]|$| and\b"
         r"| with\b)",
@@ -358,7 +362,8 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         free("likes", LIKE),
     ),
     _rule(
-        r"(?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes|can not stand(?! (?:up|by|still|here|there|in|on|out|straight)\b)) "
+        r"(?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes"
+        r"|can not stand(?! (?:up|by|still|here|there|in|on|out|straight)\b)) "
         r"(?P<value>(?!to (?:think|hear|say|see|know|be)\b).{2,160})",
         free("dislikes", DISLIKE),
     ),

@@ -10,8 +10,9 @@ LIST_MAX = 4
 
 # What a value ends at without losing its meaning.
 _VALUE_END = re.compile(
-    r" (?:because|since|but|so|although|though|as|until|while|whenever possible|when possible|too|either|lately"
-    r"|please|thanks|lol|and (?=(?:i|we|my|our|it|that|this|he|she|they)\b)|a lot|very much|so much|as well|these days"
+    r" (?:because|since|but|so|although|though|as|until|while|whenever possible|when possible|too|either"
+    r"|lately|please|thanks|lol|and (?=(?:i|we|my|our|it|that|this|he|she|they)\b)|a lot|very much|so much"
+    r"|as well|these days"
     r"|at all|at the moment|especially|particularly|like (?=[a-z]{2,20}ing\b)"
     r"|for (?=(?:years|a |\d|about|over|as|the|my|many|some)))\b|[.;:!?()\n–—\"“”]| - ",
     re.IGNORECASE,

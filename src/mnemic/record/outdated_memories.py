@@ -1,11 +1,11 @@
 """Outdated memories: marks that a newer memory of the same owner gives another value of the same attribute.
 
 A mark is *found* by comparing a new memory with its neighbours, and with all memories that have the words of
-its frame (`text_analysis/outdating.py`), or because a statement that it makes was superseded; or *decided* by
-a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten by
-comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories of
-one channel are compared, so that a mark reveals nothing about other channels; and those of a branch with those of
-the channels that it reads.
+its frame (`text_analysis/outdating.py`), or because a statement that it makes was superseded; or *decided*
+by a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten
+by comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories
+of one channel are compared, so that a mark reveals nothing about other channels; and those of a branch with
+those of the channels that it reads.
 """
 
 import asyncio

@@ -1,6 +1,10 @@
 """What a forgotten statement had replaced is current again, and gives way when that one is restored."""
 
+import os
+import random
 from typing import Any
+
+import pytest
 
 from mnemic.record.memories import change_memory, forgotten
 from mnemic.sdk.memory import AsyncMemory
@@ -166,3 +170,25 @@ async def test_another_owner_and_channel_is_left_alone(memory: AsyncMemory) -> N
     await other.memories.forget(retained.memory_ids[1])
     assert await known(other) == [BATH]
     assert await known(memory) == [OSLO]
+
+
+@pytest.mark.parametrize("seed", range(40 if "SLOW_TESTS" in os.environ else 3))
+async def test_the_current_value_is_the_last_one_of_a_turn_that_is_not_forgotten(
+    memory: AsyncMemory, seed: int
+) -> None:
+    chance = random.Random(seed)
+    places = ["Bath", "Oslo", "Rome", "Lima", "Cork"]
+    for day, place in enumerate(places):
+        await say(memory, f"I live in {place}.", day=day)
+    turns = [(await turn(memory, f"I live in {place}.")).memory_id for place in places]
+    forgotten_days: set[int] = set()
+    for _ in range(12):
+        day = chance.randrange(len(places))
+        if day in forgotten_days:
+            await memory.memories.restore(turns[day])
+        else:
+            await memory.memories.forget(turns[day])
+        forgotten_days ^= {day}
+        left = [place for day, place in enumerate(places) if day not in forgotten_days]
+        assert await known(memory) == [f"The user lives in {place}." for place in left[-1:]], forgotten_days
+        assert [each.object for each in await memory.triples.list()] == left[-1:]

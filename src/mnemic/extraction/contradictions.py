@@ -140,7 +140,7 @@ def _decide(
     own: Rival, proposal: ProposedStatement, others: Sequence[Rival], policy: ContradictionPolicy
 ) -> Iterable[MemoryChange]:
     """The changes that a new statement leads to."""
-    contradicted = [rival for rival in others if contradicts(own, proposal, rival)]
+    contradicted = [rival for rival in others if _contradicts(own, proposal.replaces, rival)]
     if not contradicted:
         return ()
     protected = [rival for rival in contradicted if _why_protected(own, rival, policy) is not None]
@@ -159,11 +159,19 @@ def _decide(
     return [superseded(rival, own, reason) for rival in contradicted]
 
 
-def contradicts(own: Rival, proposal: ProposedStatement, rival: Rival) -> bool:
+def gives_way(older: Rival, newer: Rival) -> bool:
+    """Whether a newer statement supersedes an older one that nothing protects.
+
+    `is_same_value` of both says whether they have the same value.
+    """
+    return _contradicts(newer, None, older) and _why_protected(newer, older, "prefer_new") is None
+
+
+def _contradicts(own: Rival, replaced_id: UUID | None, rival: Rival) -> bool:
     """Whether both cannot be true at the same time."""
     if rival.tense == "past":
         return False
-    if proposal.replaces == rival.memory_id:
+    if replaced_id == rival.memory_id:
         return True
     is_same_attribute = rival.attribute == own.attribute
     if own.tense == "past":

@@ -6,15 +6,16 @@ before, unless a third statement that is active contradicts it; then that one su
 turn is restored, what it replaced is superseded again.
 
 States of a statement: *superseded* by a contradiction → *restored*, when the statement that replaced it is
-forgotten → *superseded* again, when that one is restored and nobody has changed the statement meanwhile. What
-a person or the curator superseded stays superseded: it was decided, not concluded.
+forgotten → *superseded* again, when that one or a newer one is restored and nobody has changed the statement
+meanwhile. What a person or the curator superseded stays superseded: it was decided, not concluded. Statements
+that a person lets stand beside each other are not compared.
 
 All of it is in the change log, as changesets of the purpose `contradiction`. Running it twice changes
 nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from uuid import UUID
@@ -22,7 +23,7 @@ from uuid import UUID
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import ChangeConflictError
-from mnemic.extraction.contradictions import NewStatement, contradicts, read_rivals, superseded
+from mnemic.extraction.contradictions import NewStatement, gives_way, read_rivals, superseded
 from mnemic.extraction.protocol import ProposedStatement
 from mnemic.record.changesets import MemoryChange, stage_and_apply
 from mnemic.types.scope import Scope
@@ -77,46 +78,40 @@ async def restore_replaced(database: TenantDatabase, owner: str | None = None) -
 
 
 async def _settle(transaction: Transaction, scope: Scope, ids: Sequence[UUID]) -> int:
-    """Restore those of these statements that nothing replaces any more; let active ones replace again."""
+    """Restore those of these statements that nothing replaces any more; then compare the active ones."""
     await transaction.one("statements.lock_owner", {"owner": scope.require_owner()})
     parameters = {"owner": scope.require_owner(), "ids": list(ids)}
     rows = await transaction.rows("restoring.restorable", parameters)
-    count = await _apply(transaction, scope, [_restored(row) for row in rows], rows)
-    await _compare(transaction, scope, rows)
-    rows = await transaction.rows("restoring.replaced_again", parameters)
-    await _replace_again(transaction, scope, rows)
+    channels = {row["memory_id"]: row["channel"] for row in rows}
+    count = await _apply(transaction, scope, [_restored(row) for row in rows], channels)
+    await _compare(transaction, scope, await transaction.rows("restoring.active", parameters))
     return count
 
 
 async def _compare(transaction: Transaction, scope: Scope, rows: Sequence[Row]) -> None:
-    """Supersede restored statements that a newer active statement contradicts."""
-    statements = {row["memory_id"]: _statement(row) for row in rows}
+    """Supersede the older one of two statements that contradict each other, if one of them was restored."""
+    pairs = await read_rivals(transaction, scope, [_statement(row) for row in rows])
+    ids = {each.memory_id for own, rivals in pairs for each in (own, *rivals)}
+    parameters = {"owner": scope.require_owner(), "ids": sorted(ids)}
+    restored = {row["memory_id"] for row in await transaction.rows("restoring.restored", parameters)}
+    channels = {row["memory_id"]: row["channel"] for row in rows}
     changes: dict[UUID, MemoryChange] = {}
-    pairs = await read_rivals(transaction, scope, list(statements.values()))
     for own, rivals in sorted(pairs, key=lambda pair: pair[0].age):
-        proposal = statements[own.memory_id].proposal
-        newer = [each for each in rivals if each.age > own.age and contradicts(own, proposal, each)]
-        if newer:
-            changes[own.memory_id] = superseded(own, newer[0], "It is older than the known value.")
-    await _apply(transaction, scope, list(changes.values()), rows)
-
-
-async def _replace_again(transaction: Transaction, scope: Scope, rows: Sequence[Row]) -> None:
-    pairs = {(row["memory_id"], row["older_id"]) for row in rows}
-    newer = {row["memory_id"]: _statement(row) for row in rows}
-    changes: dict[UUID, MemoryChange] = {}
-    for own, rivals in await read_rivals(transaction, scope, list(newer.values())):
         for rival in rivals:
-            if (own.memory_id, rival.memory_id) in pairs:
-                changes[rival.memory_id] = superseded(rival, own, "What replaced it was restored.")
-    await _apply(transaction, scope, list(changes.values()), rows)
+            if restored.isdisjoint((own.memory_id, rival.memory_id)):
+                continue
+            same = replace(own, is_same_value=rival.is_same_value)
+            older, newer = sorted((same, rival), key=lambda each: each.age)
+            if changes.keys().isdisjoint((older.memory_id, newer.memory_id)) and gives_way(older, newer):
+                changes[older.memory_id] = superseded(older, newer, "A newer statement says otherwise.")
+                channels[older.memory_id] = channels[own.memory_id]
+    await _apply(transaction, scope, list(changes.values()), channels)
 
 
 async def _apply(
-    transaction: Transaction, scope: Scope, changes: Sequence[MemoryChange], rows: Sequence[Row]
+    transaction: Transaction, scope: Scope, changes: Sequence[MemoryChange], channels: Mapping[UUID, str]
 ) -> int:
     """One changeset for each channel."""
-    channels = {row["older_id"]: row["channel"] for row in rows}
     by_channel: dict[str, list[MemoryChange]] = defaultdict(list)
     for change in changes:
         by_channel[channels[change.memory_id]].append(change)

@@ -55,10 +55,9 @@ LIMIT %(limit)s
 
 -- name: restorable
 -- Those of the given statements that an applied contradiction superseded and of which the replacement is forgotten, with
--- the end of their validity before that and everything that replaced them. Of several with one text the newest; none
--- if the owner has an active memory with this text.
-SELECT DISTINCT ON (older.content_hash, older.branch) older.memory_id, older.memory_id AS older_id, statements.channel,
-    statements.subject, statements.attribute, statements.value, statements.is_negated, before.valid_to,
+-- the end of their validity before that and what replaced them. Of several with one text the newest; none if the owner
+-- has an active memory with this text.
+SELECT DISTINCT ON (older.content_hash, older.branch) older.memory_id, statements.channel, before.valid_to,
     replacing.replaced_by
 FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
 JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = given.memory_id
@@ -86,23 +85,38 @@ WHERE older.owner = %(owner)s AND older.status = 'superseded' AND older.deleted_
   )
 ORDER BY older.content_hash, older.branch, older.memory_id DESC
 
--- name: replaced_again
--- Those of the given statements that are active, with the statements that were restored because these were forgotten,
--- and that nobody has changed since.
-SELECT DISTINCT own.memory_id, older.memory_id AS older_id, own.channel, own.subject, own.attribute, own.value,
-    own.is_negated
+-- name: active
+-- Those of the given statements that are active.
+SELECT statements.memory_id, statements.channel, statements.subject, statements.attribute, statements.value,
+    statements.is_negated
 FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
-JOIN state.memories AS back ON back.tenant_id = %(tenant_id)s AND back.memory_id = given.memory_id
-JOIN state.statements AS own ON own.tenant_id = %(tenant_id)s AND own.memory_id = given.memory_id
-JOIN state.statements AS slot
-    ON slot.tenant_id = %(tenant_id)s AND slot.owner = own.owner AND slot.channel = own.channel
-    AND slot.subject_key = own.subject_key
-JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = slot.memory_id
-JOIN state.memory_changes AS changes
-    ON changes.tenant_id = %(tenant_id)s AND changes.memory_id = older.memory_id AND changes.version_after = older.version
-JOIN state.changesets ON changesets.tenant_id = %(tenant_id)s AND changesets.changeset_id = changes.changeset_id
-WHERE back.owner = %(owner)s AND back.status = 'active' AND back.deleted_at IS NULL
-  AND older.status = 'active' AND older.deleted_at IS NULL
-  AND changes.kind = 'restore' AND changes.state = 'applied' AND back.memory_id = ANY(changes.evidence)
+JOIN state.statements ON statements.tenant_id = %(tenant_id)s AND statements.memory_id = given.memory_id
+JOIN state.memories ON memories.tenant_id = %(tenant_id)s AND memories.memory_id = given.memory_id
+WHERE memories.owner = %(owner)s AND memories.status = 'active' AND memories.deleted_at IS NULL
+ORDER BY statements.memory_id
+
+-- name: restored
+-- Those of the given memories of which the last decided change restored them because what replaced them was forgotten,
+-- and that nobody has changed since, except by forgetting and restoring them.
+SELECT given.memory_id
+FROM unnest(%(ids)s::uuid[]) AS given (memory_id)
+JOIN state.memories AS present ON present.tenant_id = %(tenant_id)s AND present.memory_id = given.memory_id
+CROSS JOIN LATERAL (
+    SELECT changes.changeset_id, changes.kind, changes.state, changes.version_after FROM state.memory_changes AS changes
+    WHERE changes.tenant_id = %(tenant_id)s AND changes.memory_id = given.memory_id
+      AND changes.state IN ('applied', 'undone')
+    ORDER BY changes.change_id DESC LIMIT 1
+) AS last_change
+JOIN state.changesets ON changesets.tenant_id = %(tenant_id)s AND changesets.changeset_id = last_change.changeset_id
+JOIN state.memory_history AS restored
+    ON restored.tenant_id = %(tenant_id)s AND restored.memory_id = given.memory_id
+    AND restored.version = last_change.version_after
+WHERE present.owner = %(owner)s AND last_change.kind = 'restore' AND last_change.state = 'applied'
   AND changesets.purpose = 'contradiction'
-ORDER BY own.memory_id, older.memory_id
+  AND (
+      restored.content, restored.status, restored.channel, restored.valid_from, restored.valid_to, restored.confidence,
+      restored.anchored, restored.tags
+  ) IS NOT DISTINCT FROM (
+      present.content, present.status, present.channel, present.valid_from, present.valid_to, present.confidence,
+      present.anchored, present.tags
+  )

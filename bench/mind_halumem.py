@@ -97,11 +97,14 @@ class HaluMemResult:
 
 
 def read_halumem(folder: Path, *, sessions_max: int | None = None) -> Iterator[HaluMemUser]:
-    """The users of the file; with `sessions_max`, only the first sessions of each."""
+    """The users of the file; with `sessions_max`, only the first sessions of each that name memories."""
     for user in read_file(folder, "halumem"):
         named = _NAME.search(user["persona_info"])
         name = named[1] if named else "user"
-        sessions = user["sessions"][:sessions_max]
+        sessions = user["sessions"]
+        if sessions_max is not None:
+            sessions = [each for each in sessions if any(map(_is_measured, each["memory_points"]))]
+        sessions = sessions[:sessions_max]
         points = [point for session in sessions for point in session["memory_points"]]
         own = stems(name)
         yield HaluMemUser(
@@ -132,6 +135,10 @@ def _is_planted(point: Any) -> bool:
 
 def _is_gold(point: Any) -> bool:
     return point["memory_source"] not in ("interference", "system") and point["is_update"] != "True"
+
+
+def _is_measured(point: Any) -> bool:
+    return _is_planted(point) or _is_gold(point)
 
 
 def _planted(point: Any, own: Stems) -> PlantedMemory:

@@ -5,7 +5,9 @@ clock ahead, so that an administrator's connection does this between the runs of
 short enough for the retention clock to trust. What people said about time (`at`, `valid_from`, `valid_to`,
 deadlines) stays: those are dates, not ages.
 
-All questions are asked before, after, and after as of the later day. Nothing may be archived or deleted.
+All questions are asked before, after, and after as of the later day. Nothing may be archived, deleted or
+changed: every memory that was active before must be listed as active with the same text, and every turn must
+stand in its conversation.
 """
 
 from collections.abc import Sequence
@@ -59,12 +61,18 @@ class IdleRecall:
 
 @dataclass(frozen=True)
 class IdleResult:
-    """Recall of all datasets, how many memories were active before, and how many of them are not any more."""
+    """Recall of all datasets, and what was lost.
+
+    `active_count` memories were active before; `lost_count` of them are not any more, or have another text.
+    Conversations had `turn_count` turns, of which `lost_turn_count` cannot be read there any more.
+    """
 
     days: int
     recalls: list[IdleRecall]
     active_count: int
     lost_count: int
+    turn_count: int
+    lost_turn_count: int
     job_run_count: int
 
 
@@ -74,7 +82,9 @@ async def measure_idle(bench: Bench, datasets: Sequence[Dataset], days: int = DA
         for owner in dataset.owners:
             await bench.retain(dataset, owner)
     before = [await _recall(bench, dataset) for dataset in datasets]
-    active_before = await _active(bench, datasets)
+    owners = [owner_name(dataset, owner) for dataset in datasets for owner in dataset.owners]
+    active = await _active(bench.memory, owners)
+    turns = await _turns(bench.memory, owners)
     job_run_count = await _pass_time(bench.memory, bench.data_dir, days)
     recalls = [
         IdleRecall(
@@ -85,8 +95,15 @@ async def measure_idle(bench: Bench, datasets: Sequence[Dataset], days: int = DA
         )
         for dataset, first in zip(datasets, before, strict=True)
     ]
-    lost_count = len(active_before - await _active(bench, datasets))
-    return IdleResult(days, recalls, len(active_before), lost_count, job_run_count)
+    return IdleResult(
+        days,
+        recalls,
+        active_count=len(active),
+        lost_count=len(active - await _active(bench.memory, owners)),
+        turn_count=len(turns),
+        lost_turn_count=len(turns - await _turns(bench.memory, owners)),
+        job_run_count=job_run_count,
+    )
 
 
 async def _recall(bench: Bench, dataset: Dataset) -> float:
@@ -94,14 +111,38 @@ async def _recall(bench: Bench, dataset: Dataset) -> float:
     return averages(answered, dataset.unit)[0].values[METRIC]
 
 
-async def _active(bench: Bench, datasets: Sequence[Dataset]) -> set[UUID]:
-    """All active memories of the owners of these datasets."""
-    found: set[UUID] = set()
-    for name in [owner_name(dataset, owner) for dataset in datasets for owner in dataset.owners]:
+async def _active(memory: AsyncMemory, owners: Sequence[str]) -> set[tuple[UUID, str]]:
+    """All active memories of these owners, with their texts."""
+    found: set[tuple[UUID, str]] = set()
+    for owner in owners:
         before = None
-        while page := await bench.memory.memories.list(owner=name, limit=PAGE, before=before):
-            found.update(each.memory_id for each in page)
+        while page := await memory.memories.list(owner=owner, limit=PAGE, before=before):
+            found.update((each.memory_id, each.content) for each in page)
             before = page[-1].memory_id
+    return found
+
+
+async def _turns(memory: AsyncMemory, owners: Sequence[str]) -> set[tuple[UUID, str]]:
+    """All turns of all conversations of these owners, with their texts."""
+    found: set[tuple[UUID, str]] = set()
+    for owner in owners:
+        before = None
+        while page := await memory.conversations.list(owner=owner, limit=PAGE, before=before):
+            for each in page:
+                found |= await _turns_of(memory, owner, each.conversation)
+            before = page[-1].last_turn_at
+    return found
+
+
+async def _turns_of(memory: AsyncMemory, owner: str, conversation: str) -> set[tuple[UUID, str]]:
+    found: set[tuple[UUID, str]] = set()
+    position = 0
+    while page := await memory.conversations.turns(
+        conversation, from_position=position, limit=PAGE, owner=owner
+    ):
+        found.update((each.memory_id, each.content) for each in page)
+        assert page[-1].position is not None, "a turn has a position"
+        position = page[-1].position + 1
     return found
 
 

@@ -147,8 +147,11 @@ def _idle_lines(result: IdleResult) -> Iterator[ReportLine]:
             measured = f"{lost:+.4f} of {each.before:.3f}"
             yield ReportLine(what, measured, f"≤ {IDLE_TARGET}", lost <= IDLE_TARGET)
     gone = result.lost_count
-    what = f"memories archived or deleted in {result.days} idle days, {result.job_run_count:,} jobs"
+    what = f"memories archived, changed or deleted in {result.days} idle days, {result.job_run_count:,} jobs"
     yield ReportLine(what, f"{gone:,} of {result.active_count:,}", "0", gone == 0)
+    unread = result.lost_turn_count
+    what = f"turns that cannot be read any more after {result.days} idle days"
+    yield ReportLine(what, f"{unread:,} of {result.turn_count:,}", "0", unread == 0)
 
 
 def show(console: Console, results: MindResults, lines: Sequence[ReportLine]) -> None:

@@ -113,7 +113,7 @@ class Settings(BaseSettings):
     extraction_timeout_s: float = Field(
         default=60.0,
         gt=0,
-        le=600,
+        le=3_600,
         description=(
             "Longest wait for the statements that a language model finds in 20 turns, in seconds. Then the "
             "turns are read by rules."

@@ -78,8 +78,9 @@ async def test_idle_days_pass_with_all_jobs(mind_folder: Path) -> None:
     (recall,) = result.recalls
     assert (recall.before, recall.after, recall.asked_later) == (1, 1, 1)
     assert (result.active_count, result.lost_count) == (2, 0)
+    assert (result.turn_count, result.lost_turn_count) == (2, 0)
     assert datetime.now(UTC) - aged.created_at > timedelta(days=4)
-    assert [line.met for line in report_lines(MindResults(idle=result))] == [True] * 3
+    assert [line.met for line in report_lines(MindResults(idle=result))] == [True] * 4
 
 
 def test_what_misses_its_target_is_named() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from bench.mind_halumem import read_halumem
 from bench.mind_llm import measure, report_lines
+from bench.report import as_json
 from tests.extraction.facts_model import Document, FactsModel, fact
 
 SESSION = {
@@ -36,7 +37,8 @@ def gullible(document: Document) -> list[dict[str, Any]]:
 
 
 async def test_a_model_is_measured_through_the_public_api(tmp_path: Path) -> None:
-    users = [{"persona_info": "Name: Ana Lee; Age: 40", "sessions": [SESSION, SESSION]}]
+    empty = {"dialogue": SESSION["dialogue"], "memory_points": []}
+    users = [{"persona_info": "Name: Ana Lee; Age: 40", "sessions": [empty, SESSION, SESSION]}]
     (tmp_path / "halumem_tiny.json").write_text(json.dumps(users), "utf-8")
     (user,) = read_halumem(tmp_path, sessions_max=1)
     assert (len(user.items), len(user.gold), len(user.planted)) == (2, 1, 1)
@@ -45,5 +47,9 @@ async def test_a_model_is_measured_through_the_public_api(tmp_path: Path) -> Non
     assert (run.halumem.planted_stored, run.halumem.stored_again_count) == (0, 0)
     assert run.halumem.gold_covered == 1
     assert run.call_count == len(model.documents) == 1, "the second pass has nothing to read"
+    assert (run.stored_count, run.verbatim_count, run.by_rules_count) == (1, 1, 0)
+    assert run.rejected == {"speaker may not testify": 1}
+    assert (run.rules.statement_count, run.rules.gold_covered) == (1, 1)
+    assert json.loads(as_json(run.measured(), report_lines(run)))["verbatim_count"] == 1
     missed = [line.what for line in report_lines(run) if line.met is False]
     assert missed == ["turns per call"], "there are only two turns"

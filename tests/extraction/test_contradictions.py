@@ -11,6 +11,7 @@ from mnemic.extraction.protocol import SourceText
 from mnemic.extraction.rules import RulesExtractor
 from mnemic.extraction.storing import SourceBatch
 from mnemic.record.changesets import undo
+from mnemic.record.outdated_memories import REASON_OF_STATEMENTS
 from mnemic.runtime.core import Caller
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import MemoryRecord, Provenance, Status
@@ -209,3 +210,28 @@ async def test_owners_do_not_contradict_each_other(memory: AsyncMemory, owner: s
     await extract_batch(caller, RulesExtractor(), SourceBatch(scope, [source], RulesExtractor.name))
     assert await known(memory) == ["The user lives in Bath."]
     assert await known(other) == ["The user lives in Oslo."]
+
+
+async def test_the_turn_of_a_superseded_statement_is_marked_whatever_its_wording(memory: AsyncMemory) -> None:
+    old, new = "I've been vegetarian since 2010.", "I went vegan in May."
+    filler = [f"Item {number} of the minutes is about the budget of group {number}." for number in range(40)]
+    await say(memory, *filler, role=None)
+    await say(memory, old, "I've been vegetarian since 2010. By the way, could you order pens?")
+    await say(memory, new, day=2)
+    marks = {mark.memory_id: mark for mark in await memory.memories.outdated()}
+    turns = {each.content: each.memory_id for each in await memory.conversations.turns("c")}
+    mark = marks[turns[old]]
+    assert (mark.outdated_by, mark.attribute, mark.reason) == (turns[new], "diet", REASON_OF_STATEMENTS)
+    assert marks.keys() == {turns[old]}, "the other turn says more than that"
+    found = await memory.recall("Who has been vegetarian since 2010?", refuse_below=0, limit=50)
+    contents = [hit.memory.content for hit in found]
+    assert contents.index(new) < contents.index(old)
+
+
+async def test_undoing_the_change_removes_the_mark_of_the_turn(memory: AsyncMemory) -> None:
+    await say(memory, "I've been vegetarian since 2010.")
+    await say(memory, "I went vegan in May.", day=2)
+    (changeset,) = await memory.curation.list()
+    assert [mark.reason for mark in await memory.memories.outdated()] == [REASON_OF_STATEMENTS]
+    await memory.curation.undo(changeset.changeset_id)
+    assert await memory.memories.outdated() == []

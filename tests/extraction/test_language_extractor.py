@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,12 +16,15 @@ from mnemic.extraction.checking import check_statements
 from mnemic.extraction.fallback import extract_or_fall_back, open_extractor
 from mnemic.extraction.language_extractor import (
     DOCUMENT_MAX_CHARACTERS,
+    FACTS_ASKED_MAX,
     FACTS_MAX,
     INSTRUCTIONS,
     KNOWN_MAX,
+    MACHINE_TURN_MAX_CHARACTERS,
     TURN_MAX_CHARACTERS,
     TURNS_MAX,
     LanguageExtractor,
+    _Facts,
 )
 from mnemic.extraction.protocol import KnownStatement, ProposedStatement, SourceText
 from mnemic.extraction.storing import SourceBatch, StoredStatements
@@ -90,13 +93,53 @@ async def test_the_model_reads_numbered_turns_known_statements_and_names() -> No
     (document,) = model.documents
     assert document["turns"] == [
         {"number": 1, "role": "user", "name": "Ana", "time": "2026-03-01T10:30+00:00", "text": "Hi"},
-        {"number": 2, "role": "assistant", "time": "2026-03-01T10:30+00:00", "text": "Hello"},
+        {"number": 2, "role": "assistant", "text": "Hello"},
     ]
-    assert document["known"] == [
-        {"number": 1, "statement": "Ana likes tea.", "subject": "Ana", "attribute": "likes"}
-    ]
+    assert document["known"] == [{"number": 1, "statement": "Ana likes tea.", "attribute": "likes"}]
     assert document["names"] == ["Ana"]
     assert model.tasks == [INSTRUCTIONS]
+
+
+async def test_the_time_is_given_where_the_hour_changes() -> None:
+    model = FactsModel([])
+    minutes = (0, 20, 30, 45, 24 * 60)
+    sources = [replace(turn("Hi"), at=AT + timedelta(minutes=each)) for each in minutes]
+    await proposals_of(model, *sources, replace(turn("Hi"), at=None))
+    times = [each.get("time") for each in model.documents[0]["turns"]]
+    assert times == [
+        "2026-03-01T10:30+00:00",
+        None,
+        "2026-03-01T11:00+00:00",
+        None,
+        "2026-03-02T10:30+00:00",
+        None,
+    ]
+
+
+async def test_the_words_of_machines_are_cut_to_their_beginning_and_end() -> None:
+    model = FactsModel([])
+    long = "".join(f"<{number:03}>" for number in range(500))
+    await proposals_of(model, *(turn(long, role) for role in ("user", "assistant", "tool", "ana")))
+    user, assistant, tool, named = (each["text"] for each in model.documents[0]["turns"])
+    assert user == long
+    assert (assistant, tool) == (named, named), "a role that nobody knows is a machine's"
+    assert len(assistant) <= MACHINE_TURN_MAX_CHARACTERS + len(" […] ")
+    assert assistant.startswith("<000><001>")
+    assert assistant.endswith("<498><499>")
+
+
+async def test_a_subject_is_given_where_the_statement_does_not_begin_with_it() -> None:
+    model = FactsModel([])
+    known = KnownStatement(uuid4(), "Tea is what Ana likes.", "Ana", "likes", "tea")
+    await proposals_of(model, turn("Hi"), known=[known])
+    assert model.documents[0]["known"][0]["subject"] == "Ana"
+
+
+def test_the_schema_states_a_number_of_facts_and_longer_answers_are_valid() -> None:
+    schema = _Facts.model_json_schema()
+    assert schema["properties"]["facts"]["maxItems"] == FACTS_ASKED_MAX
+    facts = [fact(1, "I live in Oslo")] * (FACTS_ASKED_MAX + 1)
+    assert len(_Facts.model_validate({"facts": facts}).facts) > FACTS_ASKED_MAX
 
 
 async def test_20_turns_take_one_call() -> None:
@@ -255,7 +298,7 @@ async def test_the_model_reads_and_marks_under_its_versioned_name(
     model = FactsModel([fact(1, "I live in Oslo")])
     memory = await open_memory(llm=model, settings={"extractor": "llm"})
     assert (await read_turn(memory)).stored_count == 1
-    assert readers(memory, rows) == [("llm-2:function:scripted", 1)]
+    assert readers(memory, rows) == [("llm-3:function:scripted", 1)]
     (line,) = await memory.spend.summary()
     assert (line.purpose, line.call_count) == ("extraction", 1)
     assert rows.select(
@@ -303,14 +346,14 @@ async def test_each_call_commits_by_itself_and_rules_read_only_what_failed(
     statement = (
         "SELECT extractor, count(*) FROM state.extraction_runs WHERE tenant_id = %s GROUP BY 1 ORDER BY 1"
     )
-    assert rows.select(statement, memory.tenant.id) == [("llm-2:function:scripted", 40), ("rules-test", 20)]
+    assert rows.select(statement, memory.tenant.id) == [("llm-3:function:scripted", 40), ("rules-test", 20)]
     assert len(model.documents) == 3
 
 
 async def test_an_empty_answer_is_an_answer(open_memory: OpenMemory, rows: Rows) -> None:
     memory = await open_memory(llm=FactsModel([]), settings={"extractor": "llm"})
     assert (await read_turn(memory)).stored_count == 0
-    assert readers(memory, rows) == [("llm-2:function:scripted", 0)]
+    assert readers(memory, rows) == [("llm-3:function:scripted", 0)]
 
 
 async def test_a_spend_cap_reaches_the_job(open_memory: OpenMemory, rows: Rows) -> None:

@@ -1,6 +1,7 @@
 """Consolidation: read what was said since the last pass, once, and keep what was learnt.
 
-Notes come first, because anchored notes decide about claims in conversations, then conversations; the new
+Statements of which the replacement was forgotten meanwhile come back first (`extraction/restoring.py`). Then
+notes are read, because anchored notes decide about claims in conversations, then conversations; the new
 turns of several are read together in full batches, so that a language model is asked once for twenty turns.
 A batch of sources is read with no transaction open, and what was found is committed in one transaction with
 the marks that the sources were read. So a pass can be killed at any time, run twice, and run in several
@@ -21,6 +22,7 @@ from mnemic.db.connection import Row
 from mnemic.db.database import Transaction
 from mnemic.extraction.fallback import extract_or_fall_back, open_extractor
 from mnemic.extraction.protocol import Extractor, SourceText
+from mnemic.extraction.restoring import restore_replaced
 from mnemic.extraction.rules import RulesExtractor
 from mnemic.extraction.storing import SourceBatch, StoredStatements
 from mnemic.runtime.core import Caller, Core
@@ -98,6 +100,7 @@ async def consolidate(
 ) -> Consolidated:
     """Read everything that is due. `on_progress` gets the number of sources read so far."""
     counts = _Counts(on_progress=on_progress)
+    await restore_replaced(core.storage.tenant_database, selection.owner)
     rules = RulesExtractor()
     reader = _Reader(core, open_extractor(core, rules), rules, selection, counts)
     if selection.conversation is None:

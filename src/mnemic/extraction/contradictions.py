@@ -79,7 +79,7 @@ async def resolve_contradictions(
     """
     if not any(each.is_new for each in said):
         return 0
-    rivals = await _rivals(transaction, scope, said)
+    rivals = await read_rivals(transaction, scope, said)
     chosen = policy or await read_policy(transaction, scope.channel)
     changes: dict[UUID, MemoryChange] = {}
     proposals = {each.memory_id: each.proposal for each in said}
@@ -109,7 +109,7 @@ async def read_policy(transaction: Transaction, channel: str) -> ContradictionPo
     return chosen
 
 
-async def _rivals(
+async def read_rivals(
     transaction: Transaction, scope: Scope, said: Sequence[NewStatement]
 ) -> list[tuple[Rival, list[Rival]]]:
     """Each of the statements as it is stored, with the other current ones about the same."""
@@ -140,30 +140,38 @@ def _decide(
     own: Rival, proposal: ProposedStatement, others: Sequence[Rival], policy: ContradictionPolicy
 ) -> Iterable[MemoryChange]:
     """The changes that a new statement leads to."""
-    contradicted = [rival for rival in others if _contradicts(own, proposal, rival)]
+    contradicted = [rival for rival in others if _contradicts(own, proposal.replaces, rival)]
     if not contradicted:
         return ()
     protected = [rival for rival in contradicted if _why_protected(own, rival, policy) is not None]
     if protected:
         return [_quarantined(own, protected[0], _why_protected(own, protected[0], policy) or "")]
     if own.tense == "past":
-        return [_superseded(rival, own) for rival in contradicted if rival.age < own.age]
+        return [superseded(rival, own) for rival in contradicted if rival.age < own.age]
     newer = [rival for rival in contradicted if rival.age > own.age]
     if policy == "prefer_old" and not proposal.is_correction and not own.is_negated:
-        return [_superseded(own, contradicted[-1], "The policy prefers the older value.")]
+        return [superseded(own, contradicted[-1], "The policy prefers the older value.")]
     if newer and not proposal.is_correction:
-        return [_superseded(own, newer[0], "It is older than the known value.")]
+        return [superseded(own, newer[0], "It is older than the known value.")]
     reason = (
         "A correction gave another value." if proposal.is_correction else "A newer statement replaced it."
     )
-    return [_superseded(rival, own, reason) for rival in contradicted]
+    return [superseded(rival, own, reason) for rival in contradicted]
 
 
-def _contradicts(own: Rival, proposal: ProposedStatement, rival: Rival) -> bool:
+def gives_way(older: Rival, newer: Rival) -> bool:
+    """Whether a newer statement supersedes an older one that nothing protects.
+
+    `is_same_value` of both says whether they have the same value.
+    """
+    return _contradicts(newer, None, older) and _why_protected(newer, older, "prefer_new") is None
+
+
+def _contradicts(own: Rival, replaced_id: UUID | None, rival: Rival) -> bool:
     """Whether both cannot be true at the same time."""
     if rival.tense == "past":
         return False
-    if proposal.replaces == rival.memory_id:
+    if replaced_id == rival.memory_id:
         return True
     is_same_attribute = rival.attribute == own.attribute
     if own.tense == "past":
@@ -198,7 +206,8 @@ def _quarantined(own: Rival, rival: Rival, reason: str) -> MemoryChange:
     )
 
 
-def _superseded(older: Rival, newer: Rival, reason: str = "A newer statement ended it.") -> MemoryChange:
+def superseded(older: Rival, newer: Rival, reason: str = "A newer statement ended it.") -> MemoryChange:
+    """The change by which one statement takes the place of another, whose validity ends where it begins."""
     fields: dict[str, Any] = {"status": "superseded", "superseded_by": newer.memory_id}
     ends = [newer.begins_at, *([older.valid_to] if older.valid_to is not None else [])]
     if older.valid_from is not None:

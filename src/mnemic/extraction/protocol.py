@@ -76,7 +76,7 @@ class ProposedStatement:
 class Extractor(Protocol):
     """Finds statements in texts.
 
-    `name` has a version ("rules-1", "llm-2:openai:gpt-5-mini"): a source is read once by each name.
+    `name` has a version ("rules-1", "llm-3:openai:gpt-5-mini"): a source is read once by each name.
     """
 
     @property

@@ -20,6 +20,7 @@ from mnemic.extraction.checking import Rejected, folded
 from mnemic.extraction.contradictions import NewStatement, resolve_contradictions
 from mnemic.extraction.entities import link_statement_entities
 from mnemic.extraction.protocol import ProposedStatement, SourceText
+from mnemic.record.outdated_memories import mark_by_statements
 from mnemic.retain.deduplicate import reinforce
 from mnemic.retain.pipeline import retain_items
 from mnemic.runtime.core import Caller
@@ -220,6 +221,8 @@ class _Writer:
             [NewStatement(ids[index], self.groups[index][-1], index in new) for index in sorted(ids)],
             policy=self.policy,
         )
+        if superseded:
+            await mark_by_statements(transaction, self.batch.ids)
         await transaction.execute("statements.add_triples", {"ids": list(new.values())})
         await link_statement_entities(
             transaction,

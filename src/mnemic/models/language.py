@@ -34,6 +34,8 @@ INPUT_MAX_CHARACTERS = 80_000
 OUTPUT_MAX_TOKENS = 2_048
 """Longest output by default, reasoning included."""
 
+OPENAI_HOST = "api.openai.com"
+
 REQUESTS_MAX = 2
 """Requests for one result: after an invalid output the model gets one retry with the validation error."""
 
@@ -100,7 +102,7 @@ class LanguageModel:
         model, settled = self._metered(purpose)
         try:
             answer = await self._calls.run(
-                lambda: _ask(model, task, usable, output, max_tokens), timeout_s=timeout_s
+                lambda: _ask(model, task, usable, output, max_tokens, timeout_s), timeout_s=timeout_s
             )
         finally:
             await settled()
@@ -118,18 +120,30 @@ class LanguageModel:
         return metered, metered.settled
 
 
-async def _ask(model: "Model", task: str, text: str, output: type[Output], max_tokens: int) -> Output:
-    from pydantic_ai import Agent, UsageLimits  # noqa: PLC0415 - an optional extra
+async def _ask(
+    model: "Model", task: str, text: str, output: type[Output], max_tokens: int, timeout_s: float
+) -> Output:
+    from pydantic_ai import Agent, NativeOutput, UsageLimits  # noqa: PLC0415 - an optional extra
 
     agent: Agent[object, Output] = Agent(
         model,
-        output_type=output,
+        output_type=NativeOutput(output) if _enforces_schemas_only(model) else output,
         instructions=task,
         retries=REQUESTS_MAX - 1,
-        model_settings={"max_tokens": max_tokens},
+        # Without a timeout of its own a provider's client ends a request after ten minutes.
+        model_settings={"max_tokens": max_tokens, "timeout": timeout_s},
     )
     limits = UsageLimits(request_limit=REQUESTS_MAX)
     return (await agent.run(text, usage_limits=limits, infer_name=False)).output
+
+
+def _enforces_schemas_only(model: "Model") -> bool:
+    """Whether a model is served by another server than OpenAI's, by the same protocol.
+
+    Servers of local models (llama.cpp, vLLM, LM Studio) enforce the JSON schema of an answer. Most do not
+    enforce that a tool is called, so that a small model answers in prose.
+    """
+    return model.system == "openai" and OPENAI_HOST not in (model.base_url or OPENAI_HOST)
 
 
 async def _nothing() -> None:

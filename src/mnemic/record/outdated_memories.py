@@ -1,10 +1,11 @@
 """Outdated memories: marks that a newer memory of the same owner gives another value of the same attribute.
 
 A mark is *found* by comparing a new memory with its neighbours, and with all memories that have the words of
-its frame (`text_analysis/outdating.py`), or *decided* by a caller: *outdated* confirms or sets it, *current*
-says that it is wrong. Decisions are never overwritten by comparing. Nothing is deleted or hidden: recall
-ranks the newer memory above the older one. Only memories of one channel are compared, so that a mark reveals
-nothing about other channels; and those of a branch with those of the channels that it reads.
+its frame (`text_analysis/outdating.py`), or because a statement that it makes was superseded; or *decided*
+by a caller: *outdated* confirms or sets it, *current* says that it is wrong. Decisions are never overwritten
+by comparing. Nothing is deleted or hidden: recall ranks the newer memory above the older one. Only memories
+of one channel are compared, so that a mark reveals nothing about other channels; and those of a branch with
+those of the channels that it reads.
 """
 
 import asyncio
@@ -25,6 +26,10 @@ from mnemic.types.scope import Scope
 STATEMENT_MAX_BYTES = 4 * STATEMENT_MAX_CHARACTERS
 NEIGHBOURS_MAX = 30
 """Neighbours of each memory that are read: the nearest are compared, all show which names are rare."""
+
+REASON_OF_STATEMENTS = "A newer statement gives another value."
+"""Also in `sql/definitions/statements/follow_status.sql`, which removes these marks."""
+CERTAINTY_OF_STATEMENTS = 0.9
 
 SAME_WORDS_MAX = 50
 """Memories with the words of a frame that are read, the newest ones."""
@@ -81,6 +86,20 @@ async def mark_outdated(transaction: Transaction, owner: str, pending: Sequence[
     )
     if found:
         await transaction.execute("outdated_memories.add", _columns(list(found.values())))
+    await mark_by_statements(transaction, [row["memory_id"] for row in pending])
+
+
+async def mark_by_statements(transaction: Transaction, source_ids: Sequence[UUID]) -> None:
+    """Mark sources that say nothing but a statement that was superseded, by what superseded it.
+
+    Comparing finds another wording only among the nearest neighbours; statements have no wording.
+    """
+    parameters = {
+        "ids": list(source_ids),
+        "reason": REASON_OF_STATEMENTS,
+        "certainty": CERTAINTY_OF_STATEMENTS,
+    }
+    await transaction.execute("outdated_memories.add_of_statements", parameters)
 
 
 async def decide_outdated(

@@ -2496,6 +2496,7 @@ class Memories(Facade[AsyncMemories]):
     ) -> MemoryRecord:
         """Stop recalling a memory; for a long text, all its chunks.
 
+        Statements that rest on it alone are forgotten, too; values that these had replaced are current again.
         In a branch (`channel`), a memory of its parent is forgotten in the branch only. `restore` undoes it;
         `memory.admin.erase` removes data permanently.
         """

@@ -1421,6 +1421,12 @@ BEGIN
         WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
           AND NOT statements.is_negated AND statements.tense = 'current'
         ON CONFLICT DO NOTHING;
+        DELETE FROM state.outdated_memories
+        USING state.statement_sources AS said
+        WHERE said.tenant_id = NEW.tenant_id AND said.memory_id = NEW.memory_id
+          AND outdated_memories.tenant_id = NEW.tenant_id AND outdated_memories.older_id = said.source_id
+          AND outdated_memories.decision = 'found'
+          AND outdated_memories.reason = 'A newer statement gives another value.';
     ELSE
         DELETE FROM state.triples
         USING state.statements

@@ -1,7 +1,7 @@
 """Which sentences of a text are its speaker's own assertions, by rules.
 
 A sentence is no assertion if it is a question or hypothetical, or if its words are not the speaker's: quoted
-speech, code, a quoted reply, an entry of a text that recall has packed. English.
+speech, code, a quoted reply, a text to be worked on, an entry of a text that recall has packed. English.
 """
 
 import re
@@ -25,6 +25,13 @@ _QUOTED_LINE = re.compile(r"^[ \t]{0,8}>.{0,2000}$", re.MULTILINE)
 # Entries of recall and profiles, with their indented lines: "[2026-03-01] …", "[2026-03-01, <id>] …".
 _RECALLED_ENTRY = re.compile(
     r"^\[\d{4}-\d{2}-\d{2}[^\]\n]{0,300}\][^\n]{0,8192}(?:\n  [^\n]{0,8192}){0,200}", re.MULTILINE
+)
+# A text that somebody asks to be worked on: "Translate this: …", "Write a short bio: …".
+_REQUEST = re.compile(
+    r"^[^\w\n]{0,5}(?:(?:please|now|can you|could you|would you)[, ]{1,2}){0,2}"
+    r"(?:write|draft|compose|translate|rewrite|rephrase|reword|paraphrase|proofread|summari[sz]e|edit|polish|shorten|continue|generate|spell-?check)\b"
+    r"[^.!?\n:]{1,120}:(?=\s)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _SPEECH = re.compile(r"[\"“«][^\"“”«»\n]{2,400}[\"”»]|(?<![\w’'])['‘][^'‘’\n]{2,400}['’](?!\w)")
 # Quoted words are speech, not a title, if they have a pronoun or end like a sentence.
@@ -102,9 +109,11 @@ def is_foreign(text: str, start: int, end: int) -> bool:
 
 
 def _masked(text: str) -> str:
-    """The text with a mask for every character of code, quoted replies, recalled entries and speech."""
+    """The text with a mask for every character of code, replies, recalled entries, pasted text and speech."""
     for pattern in (_FENCE, _RECALLED_ENTRY, _QUOTED_LINE, _INLINE_CODE):
         text = pattern.sub(lambda found: _mask(found[0]), text)
+    if requested := _REQUEST.search(text):
+        text = text[: requested.end()] + _mask(text[requested.end() :])
     return _SPEECH.sub(lambda found: _mask(found[0]) if _IN_SPEECH.search(found[0][1:-1]) else found[0], text)
 
 

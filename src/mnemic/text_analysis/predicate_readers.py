@@ -9,6 +9,7 @@ from mnemic.text_analysis.predicate_values import SPEAKING, free_values, is_self
 from mnemic.text_analysis.self_statement_words import (
     CALENDAR,
     CONDITIONS,
+    JUDGING_WORDS,
     LANGUAGES,
     NO_VALUE_WORDS,
     OCCUPATIONS,
@@ -94,7 +95,9 @@ def read_occupation(matched: re.Match[str]) -> Iterator[ReadPredicate]:
     title = matched["value"].strip(" .,;!")
     words = title.casefold().split()
     is_title = bool(words) and (words[-1] in OCCUPATIONS or "-".join(words[-2:]) in OCCUPATIONS)
-    if not is_title or len(words) > TITLE_MAX_WORDS or not NO_VALUE_WORDS.isdisjoint(words):
+    if not is_title or len(words) > TITLE_MAX_WORDS:
+        return
+    if not NO_VALUE_WORDS.isdisjoint(words) or not JUDGING_WORDS.isdisjoint(words):
         return
     article = (matched["article"] or "").casefold()
     yield ReadPredicate("works_as", " ".join(f"{article} {title}".split()), WORK_AS)
@@ -103,8 +106,9 @@ def read_occupation(matched: re.Match[str]) -> Iterator[ReadPredicate]:
 
 
 def read_age(matched: re.Match[str]) -> Iterator[ReadPredicate]:
-    if 0 < int(matched["value"]) <= AGE_MAX:
-        yield ReadPredicate("age", matched["value"], Wording("be", "{} years old"))
+    value = matched["value"]
+    if not value.isdecimal() or 0 < int(value) <= AGE_MAX:
+        yield ReadPredicate("age", value, Wording("be", "{} years old"))
 
 
 def read_favourite(matched: re.Match[str]) -> Iterator[ReadPredicate]:

@@ -10,8 +10,9 @@ LIST_MAX = 4
 
 # What a value ends at without losing its meaning.
 _VALUE_END = re.compile(
-    r" (?:because|since|but|so|although|though|as|after|before|until|while|too|either|lately|please|thanks"
-    r"|lol|and (?=(?:i|we|my|our|it|that|this|he|she|they)\b)|a lot|very much|so much|as well|these days"
+    r" (?:because|since|but|so|although|though|as|until|while|whenever possible|when possible|too|either"
+    r"|lately|please|thanks|lol|and (?=(?:i|we|my|our|it|that|this|he|she|they)\b)|a lot|very much|so much"
+    r"|as well|these days"
     r"|at all|at the moment|especially|particularly|like (?=[a-z]{2,20}ing\b)"
     r"|for (?=(?:years|a |\d|about|over|as|the|my|many|some)))\b|[.;:!?()\n–—\"“”]| - ",
     re.IGNORECASE,
@@ -25,8 +26,9 @@ _JOINED_LAST = re.compile(r"(?:^| )(?:and|or) ")
 _FIRST_JOIN = re.compile(r"^(?:and|or) ")
 _ARTICLE = re.compile(r"(?:a|an|some) ", re.IGNORECASE)
 _KNOWN_BY_ARTICLE = re.compile(
-    r"the (?:[A-Z]|(?:ocean|sea|beach|mountains|outdoors|countryside|rain|snow|cold|heat|sun|theatre|theater"
-    r"|opera|cinema|gym|piano|guitar|violin|cello|drums|flute|trumpet|saxophone|harp|ukulele|colou?r)\b)"
+    r"the (?:[A-Z]|(?:smell|taste|sound|sight|feel|feeling) of [a-z]|(?:ocean|sea|beach|mountains|outdoors"
+    r"|countryside|rain|snow|cold|heat|sun|theatre|theater|opera|cinema|gym|piano|guitar|violin|viola|cello|drums|flute|oboe|clarinet|bassoon|trumpet|trombone"
+    r"|tuba|saxophone|harp|ukulele|banjo|mandolin|accordion|organ|harmonica|fiddle|sitar|lute|colou?r)\b)"
 )
 SPEAKING = re.compile(r"\b(?:i|we|you|your|yours|he|she|they|it|its|his|her|their)\b", re.IGNORECASE)
 _NO_WORDS = re.compile(r"[<>={}\[\]|\\*_~^]")

@@ -42,9 +42,12 @@ from mnemic.text_analysis.predicate_readers import (
     simple,
 )
 from mnemic.text_analysis.self_statement_words import (
+    AGE,
     COUNT,
     DATE,
+    HABIT_VERBS,
     NUMBER,
+    OFTEN,
     PERSON,
     PETS,
     PLACE,
@@ -159,11 +162,20 @@ _POSSESSED = re.compile(
 _INTRODUCED = re.compile(rf"(?:am|is) (?P<value>{PERSON})(?=[.,!]|$| and\b| from\b)")
 _THING = r"(?P<thing>[a-z][a-z'-]{1,20}(?: [a-z'-]{2,20}){0,2})"
 _SINCE = r"(?: (?:for|since)\b.{0,80})?"
+# "When I was six", "as a child": what was true then says nothing about now.
+_NOT_LONG_AGO = (
+    r"(?!.{0,80}\b(?:when (?:I|we|he|she|they) (?:was|were)|as an? (?:child|kid|teenager|student|baby)"
+    r"|growing up|for an? (?:day|week|month|while|year|summer)|once|briefly)\b)"
+)
+_AT_THAT_TIME = (
+    r" (?=(?:at school|in (?:high )?school|in college|at university|as an? (?:child|kid|teenager|student)"
+    r"|growing up|when (?:I|we|he|she|they) (?:was|were))\b)"
+)
 _WORKED_AS = (
     r"(?P<article>(?:an?|the) )?"
     r"(?P<value>[A-Za-z][\w'/&-]{1,30}(?: [A-Za-z][\w'/&-]{1,30}){0,4}?)"
     rf"(?:,? (?:at|for|with) (?P<employer>{PROPER}))?"
-    r"(?=[.,;!]|$| and\b| in\b| for\b| at\b| who\b| with\b| by\b)"
+    r"(?=[.,;!]|$| and\b| in\b| for\b| at\b| who\b| with\b| by\b| since\b| until\b| before\b)"
 )
 
 _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
@@ -184,12 +196,12 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     _rule(
         rf"(?:(?:have|has) )?(?:moved|relocated) (?:back |home |here |over |up |down )?"
         rf"(?:from {PLACE} )?to (?P<value>{PLACE})"
-        r"(?!.{0,80}\b(?:team|department|role|job|company|position)\b)",
+        rf"(?!.{{0,80}}\b(?:team|department|role|job|company|position)\b){_NOT_LONG_AGO}",
         simple("lives_in", LIVE),
     ),
     _rule(rf"lived in (?P<value>{PLACE})", past(simple("lives_in", LIVE))),
     _rule(
-        rf"(?:moved away from|moved out of|left) (?P<value>{PLACE}) for good",
+        rf"(?:moved away from|moved out of) (?P<value>{PLACE}) for good",
         ended(simple("lives_in", LIVE)),
     ),
     _rule(
@@ -214,6 +226,11 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         rf"(?:have|has) (?:been working|worked) (?:at|for) (?P<value>{PROPER}) (?:for|since)\b",
         simple("works_at", WORK_AT),
     ),
+    _rule(
+        r"(?:work|works|am working|is working) in (?:the )?[a-z][a-z -]{2,30} (?:at|for) "
+        rf"(?P<value>{PROPER})",
+        simple("works_at", WORK_AT),
+    ),
     _rule(rf"worked (?:at|for) (?P<value>{PROPER})", past(simple("works_at", WORK_AT))),
     _rule(
         rf"(?:(?:have|has) )?(?:started|began|begun) (?:working|work|a new job|my new job) "
@@ -232,6 +249,8 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     _rule(rf"(?:work|works|am working|is working|working) as {_WORKED_AS}", read_occupation),
     _rule(rf"(?:am|is) (?=an? |the ){_WORKED_AS}", read_occupation),
+    _rule(rf"(?:have|has) been (?=an? ){_WORKED_AS}(?= for\b| since\b)", read_occupation),
+    _rule(rf"was (?=an? ){_WORKED_AS}", past(read_occupation)),
     _rule(
         rf"(?:was |have been |has been )?(?:promoted to|(?:accepted|got) (?:a"
         rf"|the) promotion to) {_WORKED_AS}",
@@ -257,6 +276,10 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     _rule(
         r"(?:have |has )?turned (?P<value>\d{1,3})(?=[.!,]| (?:years old|today|yesterday|last"
         r"|this|on|in|and)\b|$)",
+        read_age,
+    ),
+    _rule(
+        rf"(?:have |has )?turned (?P<value>{AGE})(?=[.!,]| (?:today|yesterday|last|this|on|in|and)\b|$)",
         read_age,
     ),
     _rule(
@@ -302,8 +325,12 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         simple("diet", Wording("be", "{}")),
     ),
     _rule(
+        r"(?:have|has) been (?:an? )?(?P<value>vegetarian|vegan|pescatarian)(?= for\b| since\b)",
+        simple("diet", Wording("be", "{}")),
+    ),
+    _rule(
         r"(?:became|have become|has become|went) (?:an? )?(?P<value>vegetarian|vegan"
-        r"|pescatarian)\b",
+        rf"|pescatarian)\b{_NOT_LONG_AGO}",
         simple("diet", Wording("be", "{}")),
     ),
     _rule(
@@ -314,12 +341,12 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     _rule(
         r"(?:was|were) diagnosed with (?P<value>(?:(?:type [12]|mild|severe"
         r"|chronic) )?[A-Za-z']{2,20}(?: disease)?)(?=[.,;!]|$| and\b| in\b| when\b| last\b"
-        r"| at\b)",
+        r"| at\b| as\b)",
         simple("has_condition", OWN),
     ),
     _rule(
-        rf"(?:take|takes|am taking|is taking|am on|is on) (?P<value>{NUMBER} ?(?:mg|mcg|ml|g"
-        rf"|units|milligrams)) of (?P<medicine>[A-Za-z]{{4,30}})\b",
+        rf"(?:take|takes|am taking|is taking|am on|is on) (?P<value>{NUMBER} ?(?:mg|mcg|µg|ml|g|iu|IU"
+        rf"|units|milligrams|micrograms|millilitres|drops)) of (?P<medicine>[A-Za-z]{{4,30}})\b",
         read_dose,
     ),
     # Likes.
@@ -335,7 +362,8 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         free("likes", LIKE),
     ),
     _rule(
-        r"(?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes|can not stand) "
+        r"(?:hate|hates|dislike|dislikes|detest|detests|loathe|loathes"
+        r"|can not stand(?! (?:up|by|still|here|there|in|on|out|straight)\b)) "
         r"(?P<value>(?!to (?:think|hear|say|see|know|be)\b).{2,160})",
         free("dislikes", DISLIKE),
     ),
@@ -360,7 +388,7 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     _rule(r"(?:own|owns|drive|drives|ride|rides) (?P<value>(?:an?|my own) .{2,80})", free("owns", OWN)),
     _rule(
-        r"(?:speak|speaks|am fluent in|is fluent in) (?P<value>(?:(?:fluent|some|a little"
+        r"(?:speak|speaks|am fluent in|is fluent in) (?P<value>(?:(?:fluent|some|any|a little"
         r"|basic|good) )?[A-Z][^.;!?\n]{2,80})",
         read_languages,
     ),
@@ -368,6 +396,10 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
         r"(?:play|plays) (?P<value>(?!along|around|with|it|dead|safe|fair)(?:the )?"
         r"[a-z][a-z]{2,20}(?: [a-z]{3,20})?)(?=[.,;!]|$| and\b| in\b| for\b| on\b| every\b| with\b| at\b)",
         free("plays", PLAY),
+    ),
+    _rule(
+        rf"played (?P<value>(?:the )?[a-z][a-z]{{2,20}}(?: [a-z]{{3,20}})??){_AT_THAT_TIME}",
+        past(free("plays", PLAY)),
     ),
     # Plans and habits.
     _rule(
@@ -382,11 +414,8 @@ _PREDICATES: tuple[tuple[re.Pattern[str], Read], ...] = (
     ),
     _rule(r"(?:(?:am|is|are) going to|will) (?P<value>[a-z].{3,160})", read_planned_verb),
     _rule(
-        r"(?P<value>(?:go|run|swim|cycle|walk|read|cook|bake|meditate|train|volunteer|meet"
-        r"|call|visit|exercise|drink|eat|practise|practice|attend|teach|play) "
-        r"(?:[\w'-]{1,20} ){0,5}?(?:every|each) (?:other )?(?:day|morning|evening|night|week"
-        r"|weekend|month|year|[A-Z][a-z]{2,8}day)s?)(?=[.,;!]|$| and\b| with\b| at\b| in\b"
-        r"| before\b| after\b)",
+        rf"(?P<value>(?:{'|'.join(sorted(HABIT_VERBS))}) (?:[\w'-]{{1,20}} ){{0,6}}?(?:{OFTEN}))"
+        r"(?=[.,;!]|$| and\b| but\b| with\b| at\b| in\b| before\b| after\b| for\b| to\b)",
         read_habit,
     ),
 )

@@ -43,6 +43,14 @@ urologist vet veterinarian waiter waitress welder writer zookeeper analyst admin
 OCCUPATIONS = frozenset(_OCCUPATIONS_TEXT.split())
 """The last word of a title; titles of two words are joined by a hyphen."""
 
+_JUDGING_TEXT = """
+amateur aspiring awful bad born budding decent enthusiastic excellent failed fast former frustrated good great
+happy hobby horrible keen lazy lousy mediocre natural nervous passionate poor retired secret slow terrible
+terrific wannabe would-be
+"""
+JUDGING_WORDS = frozenset(_JUDGING_TEXT.split())
+"""Words before a title that make it a quality, a wish or the past: "a terrible cook"."""
+
 _CONDITIONS_TEXT = """
 asthma diabetes epilepsy anaemia anemia arthritis eczema psoriasis adhd autism dyslexia tinnitus glaucoma
 hypertension hypothyroidism hyperthyroidism migraines endometriosis lupus eczema narcolepsy insomnia celiac
@@ -51,11 +59,14 @@ coeliac crohn's ibs pcos ms scoliosis osteoporosis hepatitis gout fibromyalgia
 CONDITIONS = frozenset(_CONDITIONS_TEXT.split())
 
 _LANGUAGES_TEXT = """
-Arabic Basque Bengali Bulgarian Cantonese Catalan Croatian Czech Danish Dutch English Esperanto Estonian
-Farsi Finnish French Gaelic Galician German Greek Hebrew Hindi Hungarian Icelandic Igbo Indonesian Irish
-Italian Japanese Korean Latin Latvian Lithuanian Malay Mandarin Norwegian Persian Polish Portuguese Punjabi
-Romanian Russian Serbian Slovak Slovene Somali Spanish Swahili Swedish Tagalog Tamil Thai Turkish Ukrainian
-Urdu Vietnamese Welsh Yoruba Zulu
+Afrikaans Albanian Amharic Arabic Armenian Azerbaijani Basque Belarusian Bengali Bosnian Bulgarian Burmese
+Cantonese Catalan Croatian Czech Danish Dutch English Esperanto Estonian Farsi Finnish Flemish French Gaelic
+Galician Georgian German Greek Gujarati Hausa Hebrew Hindi Hungarian Icelandic Igbo Indonesian Irish Italian
+Japanese Kannada Kazakh Khmer Korean Kurdish Lao Latin Latvian Lithuanian Luxembourgish Macedonian Malay
+Malayalam Maltese Mandarin Maori Marathi Mongolian Nepali Norwegian Pashto Persian Polish Portuguese Punjabi
+Quechua Romanian Russian Scots Serbian Shona Sinhala Slovak Slovene Slovenian Somali Spanish Swahili Swedish
+Tagalog Tamil Telugu Thai Tibetan Tigrinya Turkish Twi Ukrainian Urdu Uzbek Vietnamese Welsh Wolof Xhosa
+Yiddish Yoruba Zulu
 """
 LANGUAGES = frozenset(_LANGUAGES_TEXT.split())
 
@@ -70,6 +81,14 @@ _PLAN_VERBS_TEXT = """
 visit travel fly move attend marry retire adopt graduate study volunteer host buy sell emigrate enrol enroll
 """
 PLAN_VERBS = frozenset(_PLAN_VERBS_TEXT.split())
+
+_HABIT_VERBS_TEXT = """
+attend bake bike call clean climb cook cycle dance drink drive eat exercise fast go hike jog journal listen
+meditate meet paint play practice practise pray read ride run sing skate ski sleep stretch surf swim teach
+train visit volunteer walk watch work write
+"""
+HABIT_VERBS = frozenset((*_HABIT_VERBS_TEXT.split(), "get up", "wake up", "work out", "go out"))
+"""Verbs of habits. Others, such as "see", "get" and "have", say too little without more."""
 
 _CALENDAR_TEXT = """
 monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
@@ -104,3 +123,14 @@ PERSON = rf"{_NAME_WORD}(?: {_NAME_WORD}){{0,2}}"
 PLACE = rf"{PROPER}(?:, {_NAME_WORD}(?: {_NAME_WORD}){{0,2}})?"
 NUMBER = r"(?:\d{1,3}(?:[,.]\d{3}){0,4}(?:\.\d{1,4})?|\d{1,12}(?:[.,]\d{1,4})?)"
 COUNT = r"(?:two|three|four|five|six|seven|eight|nine|ten|\d{1,2})"
+_TENS = "(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)"
+AGE = rf"(?:eighteen|nineteen|{_TENS}(?:-(?:one|two|three|four|five|six|seven|eight|nine))?)"
+"""An age in words, of adults."""
+_DAY = "(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_PART = "(?:morning|afternoon|evening|night)"
+OFTEN = (
+    rf"(?:every|each) (?:other |second )?(?:day|{_PART}|week|weekday|weekend|month|year|spring|summer|autumn"
+    rf"|winter|{_DAY}(?: {_PART})?)s?|on {_DAY}s(?:(?:,|,? and) {_DAY}s){{0,4}}|on (?:weekdays|weekends)"
+    r"|(?:once|twice|(?:two|three|four|five|six|\d) times) (?:a|per) (?:day|week|month|year)"
+)
+"""How often something is done."""

@@ -87,6 +87,7 @@ _EXPANDED: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\b(I|we|they|you|he|she|it)'ll\b", re.IGNORECASE), r"\1 will"),
     (re.compile(r"\b(we|they|you)'re\b", re.IGNORECASE), r"\1 are"),
     (re.compile(r"\b(he|she|it|that|there|what|who)'s\b", re.IGNORECASE), r"\1 is"),
+    (re.compile(r"\b(my (?:name|hometown|birthday|diet|job))'s\b", re.IGNORECASE), r"\1 is"),
     (re.compile(r"\b(can)(?:'t|not)\b", re.IGNORECASE), r"\1 not"),
     (re.compile(r"\bwon't\b", re.IGNORECASE), "will not"),
     (re.compile(r"\b(do|does|did|is|are|was|were|have|has|had)n't\b", re.IGNORECASE), r"\1 not"),
@@ -119,7 +120,7 @@ _MY_RELATIVE = re.compile(
     re.DOTALL,
 )
 _RELATIVE_ANYWHERE = re.compile(
-    rf"\b(?i:my) (?P<qualifier>(?i:{_QUALIFIER}))(?P<relation>(?i:{_REL}))"
+    rf"\b(?i:my|our) (?P<qualifier>(?i:{_QUALIFIER}))(?P<relation>(?i:{_REL}))"
     rf"(?: (?P<name>{PERSON})|, (?P<apposed>{PERSON})(?=,))(?!'s? (?:birthday|name))"
 )
 _NAME_IS_RELATIVE = re.compile(

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.errors import InvalidInputError
+from mnemic.extraction.restoring import follow_forgetting, follow_restoring
 from mnemic.memory_map.reading import read_map, request_map
 from mnemic.promotion.promoting import list_promotions
 from mnemic.record import feedback, memories, relationships
@@ -145,6 +146,7 @@ class AsyncMemories(MemoryLists):
     ) -> MemoryRecord:
         """Stop recalling a memory; for a long text, all its chunks.
 
+        Statements that rest on it alone are forgotten, too; values that these had replaced are current again.
         In a branch (`channel`), a memory of its parent is forgotten in the branch only. `restore` undoes it;
         `memory.admin.erase` removes data permanently.
         """
@@ -153,7 +155,9 @@ class AsyncMemories(MemoryLists):
         seen = await read_in_branch(self._caller.database, scope, check_id("memory_id", memory_id))
         if seen is not None and not seen.is_own:
             return await forget_in_branch(self._caller.database, scope, seen, reason=reason)
-        return await self._change(memory_id, memories.forgotten, "user", reason, owner)
+        record = await self._change(memory_id, memories.forgotten, "user", reason, owner)
+        await follow_forgetting(self._caller.database, scope, record.memory_id)
+        return record
 
     @routed("memories.restore")
     async def restore(
@@ -174,7 +178,9 @@ class AsyncMemories(MemoryLists):
         if seen is not None and not seen.is_own:
             return await restore_in_branch(self._caller.database, scope, seen)
         history = await self.history(memory_id, owner=owner)
-        return await self._change(memory_id, memories.restored(history), "user", reason, owner)
+        record = await self._change(memory_id, memories.restored(history), "user", reason, owner)
+        await follow_restoring(self._caller.database, scope, record.memory_id)
+        return record
 
     @routed("memories.history")
     async def history(self, memory_id: UUID | str, *, owner: str | None = None) -> Sequence[MemoryRecord]:

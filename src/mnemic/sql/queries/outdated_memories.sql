@@ -37,6 +37,36 @@ ORDER BY given.older_id, given.newer_id
 FOR KEY SHARE OF older, newer
 ON CONFLICT DO NOTHING
 
+-- name: add_of_statements
+-- Marks sources whose whole text is a statement that another statement has superseded, by the newest source of that
+-- one, for statements that rest on one of the given sources.
+INSERT INTO state.outdated_memories (tenant_id, older_id, newer_id, attribute, reason, certainty)
+SELECT DISTINCT ON (older.memory_id) %(tenant_id)s, older.memory_id, newer.memory_id, left(statements.attribute, 64),
+    %(reason)s, %(certainty)s
+FROM (
+    SELECT DISTINCT memory_id FROM state.statement_sources
+    WHERE tenant_id = %(tenant_id)s AND source_id = ANY(%(ids)s::uuid[])
+) AS resting
+JOIN LATERAL (
+    SELECT memory_id, superseded_by FROM state.memories
+    WHERE tenant_id = %(tenant_id)s AND memory_id = resting.memory_id AND status = 'superseded' AND superseded_by IS NOT NULL
+    UNION ALL
+    SELECT memory_id, superseded_by FROM state.memories
+    WHERE tenant_id = %(tenant_id)s AND superseded_by = resting.memory_id AND status = 'superseded'
+) AS replaced ON true
+JOIN state.statements ON statements.tenant_id = %(tenant_id)s AND statements.memory_id = replaced.memory_id
+JOIN state.statement_sources AS said ON said.tenant_id = %(tenant_id)s AND said.memory_id = replaced.memory_id
+JOIN state.memories AS older ON older.tenant_id = %(tenant_id)s AND older.memory_id = said.source_id
+JOIN state.statement_sources AS said_since
+    ON said_since.tenant_id = %(tenant_id)s AND said_since.memory_id = replaced.superseded_by
+JOIN state.memories AS newer ON newer.tenant_id = %(tenant_id)s AND newer.memory_id = said_since.source_id
+WHERE older.memory_id <> newer.memory_id AND older.channel = newer.channel
+  AND older.status = 'active' AND older.deleted_at IS NULL AND newer.status = 'active' AND newer.deleted_at IS NULL
+  AND coalesce(older.at, older.created_at) <= coalesce(newer.at, newer.created_at)
+  AND btrim(older.content, E' .!\n') = btrim(said.quotation, E' .!\n')
+ORDER BY older.memory_id, coalesce(newer.at, newer.created_at) DESC, newer.memory_id
+ON CONFLICT DO NOTHING
+
 -- name: list
 -- The marks of an owner's memories outside of branches, newest first, as long as both memories can be read.
 SELECT

@@ -1,5 +1,5 @@
 -- Keeps the triple of a statement only while the statement is current: superseding, quarantining, archiving or forgetting
--- it removes the triple, undoing that adds it again.
+-- it removes the triple, undoing that adds it again, and removes the marks that superseding it gave to its sources.
 CREATE OR REPLACE FUNCTION mnemic.follow_status() RETURNS trigger
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -15,6 +15,12 @@ BEGIN
         WHERE statements.tenant_id = NEW.tenant_id AND statements.memory_id = NEW.memory_id
           AND NOT statements.is_negated AND statements.tense = 'current'
         ON CONFLICT DO NOTHING;
+        DELETE FROM state.outdated_memories
+        USING state.statement_sources AS said
+        WHERE said.tenant_id = NEW.tenant_id AND said.memory_id = NEW.memory_id
+          AND outdated_memories.tenant_id = NEW.tenant_id AND outdated_memories.older_id = said.source_id
+          AND outdated_memories.decision = 'found'
+          AND outdated_memories.reason = 'A newer statement gives another value.';
     ELSE
         DELETE FROM state.triples
         USING state.statements

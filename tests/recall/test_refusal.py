@@ -163,10 +163,10 @@ def test_a_share_of_many_words_raises_confidence_more_than_the_same_share_of_few
 
 
 def test_other_turns_of_a_conversation_are_no_rivals_of_its_best_turn() -> None:
-    pool = sample_pool(terms=(3, 3, 0))
-    pool = replace(pool, cosines=np.array([0.6, 0.55, 0.1]))
-    together = replace(pool, conversations=("a", "a", "a"))
-    apart = replace(pool, conversations=("a", "b", "a"))
+    pool = sample_pool(terms=(3, 3) + (0,) * 8)
+    pool = replace(pool, cosines=np.array([0.6, 0.55] + [0.1] * 8))
+    together = replace(pool, conversations=("a",) * 10)
+    apart = replace(pool, conversations=("a", "b") + ("a",) * 8)
     assert "lead" not in parts_of(together)
     assert 0 < parts_of(apart)["lead"] < parts_of(pool)["lead"]
 

@@ -57,6 +57,8 @@ STRICT_BELOW = 0.5
 LEAD_AT = 10
 """The best candidate is compared with the tenth, and each conversation counts as one: turns near to an answer
 are no rivals of it."""
+LEAD_PRIOR = 3.0
+"""With fewer candidates than that, it is compared with a score from 0 to this: not measured."""
 TERMS_MAX = 10
 """The share of a query's words that a memory has by chance falls with the root of their number, up to this
 number."""
@@ -289,6 +291,8 @@ def _dense_words(pool: CandidatePool) -> Floats:
 def _lead(pool: CandidatePool, fused: Floats) -> float:
     """How far the best candidate is ahead of the tenth or last; only the best of each conversation counts."""
     best_first = np.argsort(-fused, kind="stable").tolist()
+    if len(fused) < LEAD_AT:
+        return float(fused[best_first[0]] - np.clip(fused[best_first[-1]], 0, LEAD_PRIOR))
     seen: set[str] = set()
     rivals: list[int] = []
     for index in best_first:

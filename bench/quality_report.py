@@ -117,7 +117,7 @@ def _refusal_table(refusals: Sequence[Refusal]) -> Table:
     table = table_of(
         "Refusal (area under the ROC curve; share refused by default)",
         *("dataset", "area", "own refused", "foreign refused", "near: area", "near refused"),
-        *("calibration error", "as asked"),
+        *("calibration error", "as asked", "shared evidence", "without it: area", "foreign refused"),
     )
     for each in refusals:
         table.add_row(
@@ -129,6 +129,9 @@ def _refusal_table(refusals: Sequence[Refusal]) -> Table:
             f"{_share(each.unanswerable_refused)} of {each.unanswerable_count}",
             _share(each.calibration.balanced),
             _share(each.calibration.as_asked),
+            f"{each.shared_evidence_count:,}",
+            _share(each.area_without_shared),
+            _share(each.foreign_refused_without_shared),
         )
     return table
 

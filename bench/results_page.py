@@ -152,15 +152,25 @@ def _refusals(refusals: Sequence[ResultsJson]) -> list[str]:
             optional_number(each["area"]),
             f"{optional_share(each['own_refused'])} of {each['own_count']:,}",
             f"{optional_share(each['foreign_refused'])} of {each['foreign_count']:,}",
+            _without_shared(each),
             optional_number(each["unanswerable_area"]),
             f"{optional_share(each['unanswerable_refused'])} of {each['unanswerable_count']}",
             *calibration_cells(each),
         ]
         for each in refusals
     ]
-    columns = ("dataset", "area, own/foreign", "own refused", "foreign refused")
+    columns = ("dataset", "area, own/foreign", "own refused", "foreign refused", "without shared evidence")
     more = ("area, own/near misses", "near misses refused", "calibration error", "as asked")
     return markdown_table([*columns, *more], rows)
+
+
+def _without_shared(refusal: ResultsJson) -> str:
+    """Area and foreign refused without the foreign questions with shared evidence, and how many these are."""
+    count = refusal.get("shared_evidence_count", 0)
+    if not count:
+        return "–"
+    area = optional_number(refusal["area_without_shared"])
+    return f"{area}, {optional_share(refusal['foreign_refused_without_shared'])}, without {count:,}"
 
 
 def describe_qa(found: ResultsJson, plots: Path) -> Iterator[str]:

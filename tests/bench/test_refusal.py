@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.datasets import Dataset, Owner, Question
+from bench.datasets import Dataset, Owner, Question, Turn, Unit
 from bench.refusal import Verdict, area_under_curve, measure_refusal
 
 Shares = st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1, max_size=20)
@@ -57,3 +57,27 @@ async def test_a_set_without_unanswerable_questions_says_nothing_about_them() ->
     found = await measure_refusal(Dataset("tiny", "turn", owners), judge)
     assert found.unanswerable_area is None
     assert found.area == 0.5
+
+
+@pytest.mark.parametrize(("unit", "count"), [("turn", 1), ("conversation", 0)])
+async def test_a_foreign_question_has_shared_evidence_if_the_other_owner_has_all_of_a_unit(
+    unit: Unit, count: int
+) -> None:
+    """`b` has one of the two turns of the chat that answers the question of `a`."""
+    chat = (Turn("1", "My dog is a beagle.", "chat"), Turn("2", "Nice!", "chat"))
+    evidence = "1" if unit == "turn" else "chat"
+    question = Question("Which breed?", "x", frozenset({evidence}), None)
+    other = Question("Which cat?", "x", frozenset({"another" if unit == "conversation" else "9"}), None)
+    owners = (
+        Owner("a", chat, (question,)),
+        Owner("b", (chat[0], Turn("9", "A cat.", "another")), (other,)),
+    )
+
+    async def judge(owner: Owner, question: Question) -> Verdict:
+        is_refused = owner.name == "a"
+        return Verdict(confidence=0.1 if is_refused else 0.9, refused=is_refused, is_answered=False)
+
+    found = await measure_refusal(Dataset("tiny", unit, owners), judge)
+    assert (found.foreign_count, found.shared_evidence_count) == (2, count)
+    assert found.foreign_refused == 0.5
+    assert found.foreign_refused_without_shared == (1.0 if count else 0.5)

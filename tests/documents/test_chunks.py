@@ -46,6 +46,14 @@ def test_a_cut_is_made_behind_a_paragraph_or_a_sentence() -> None:
     assert 400 < sum(len(chunk.content) for chunk in chunks) / len(chunks) < 900
 
 
+def test_no_cut_is_made_behind_an_initial_or_an_abbreviation() -> None:
+    names = "The paper by Malcolm K. Hughes, Dr. Ada et al. names Y. pestis, e.g. of 1347, vs. others"
+    for filler in range(400, 1_000, 7):
+        for chunk in cut(f"{'x' * filler} begins. {names} {'of old ' * 150}. The end."):
+            assert not chunk.content.endswith((" K.", " Dr.", " al.", " Y.", " e.g.", " vs."))
+            assert not chunk.content.startswith(("Hughes", "Ada", "names", "pestis", "of 1347", "others"))
+
+
 def test_a_word_longer_than_a_chunk_is_cut_and_not_lost() -> None:
     chunks = cut("x" * 2_500)
     assert [len(chunk.content) for chunk in chunks] == [1_000, 1_000, 500]

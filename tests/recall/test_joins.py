@@ -1,10 +1,15 @@
 """Joins: two memories that answer a query together."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from mnemic.recall.bridging import looks_like_join
+from mnemic.recall.ranking import rank
 from mnemic.sdk.memory import AsyncMemory
 from tests.accepted_grants import accepted_grant
+from tests.recall.test_refusal import ANALYSIS, sample_pool
 
 NOISE = tuple(f"The tram to stop number {number} is yellow." for number in range(60))
 HUSBAND = "We live in Lille with my husband Tobias."
@@ -28,6 +33,15 @@ ORDINARY = (
     "How old is the Golden Gate Bridge?",
     "What kind of music does Alice like?",
 )
+
+
+def test_a_bridge_lifts_no_memory_above_the_best_one() -> None:
+    pool = replace(sample_pool(terms=(1, 1, 0)), cosines=np.array([0.5, 0.45, 0.1]))
+    plain = rank(pool, ANALYSIS, 0.0)
+    bridged = rank(replace(pool, bridges=np.array([0.0, 2.0, 2.0])), ANALYSIS, 0.0)
+    assert list(np.argsort(-plain.fused)) == list(np.argsort(-bridged.fused)) == [0, 1, 2]
+    assert bridged.fused[1] > plain.fused[0], "the second one would have been the first"
+    assert bridged.parts["bridge"][2] > 0
 
 
 def test_which_queries_look_like_joins(subtests: pytest.Subtests) -> None:

@@ -13,6 +13,7 @@ from mnemic.recall.query_analysis import QueryAnalysis
 from mnemic.recall.ranking import rank
 from mnemic.recall.readable_owners import ReadableOwner
 from mnemic.recall.refusal import (
+    FEW_MIN,
     MEMORIES_MAX,
     MEMORIES_MIN,
     REFUSE_BELOW,
@@ -26,6 +27,7 @@ from mnemic.recall.refusal import (
 from mnemic.recall.request import Filter
 
 LOCAL = "local:all-MiniLM-L6-v2"
+MULTILINGUAL = "local:universal-sentence-encoder-multilingual"
 ANALYSIS = QueryAnalysis(
     topic="garden pond",
     lexical_text="garden pond",
@@ -137,15 +139,71 @@ def test_more_memories_lower_confidence_within_what_was_measured(
 def test_the_range_of_memories_belongs_to_the_calibration() -> None:
     parts = {
         count: parts_of(sample_pool(sample_words(memory_count=count)))["memories"]
-        for count in (1, 20, 100, 200, 5_000)
+        for count in (1, FEW_MIN, 20, 100, 300, 5_000)
     }
-    assert parts[1] == parts[20] > parts[100] > parts[200] == parts[5_000]
+    assert parts[20] > parts[100] > parts[300] == parts[5_000]
+    assert parts[1] == parts[FEW_MIN] < parts[20]
 
 
 def test_words_of_a_long_memory_count_less() -> None:
     short = sample_pool(terms=(3, 0))
     long = replace(short, bytes=np.array([6_000.0, 100.0]))
     assert parts_of(short)["dense words"] > 2 * parts_of(long)["dense words"] > 0
+
+
+def test_a_share_of_many_words_raises_confidence_more_than_the_same_share_of_few() -> None:
+    half_of_two = sample_pool(terms=(1, 0))
+    words = half_of_two.lexical
+    four = replace(
+        words.terms, lexemes=("garden", "pond", "blue", "fish"), tsqueries=("",) * 4, counts=(3,) * 4
+    )
+    longer = replace(words, terms=four, weights=np.full(4, 4.0), shares=np.full(4, 0.03))
+    half_of_four = sample_pool(longer, terms=(3, 0))
+    assert parts_of(half_of_four)["dense words"] > parts_of(half_of_two)["dense words"]
+
+
+def test_other_turns_of_a_conversation_are_no_rivals_of_its_best_turn() -> None:
+    pool = sample_pool(terms=(3, 3) + (0,) * 8)
+    pool = replace(pool, cosines=np.array([0.6, 0.55] + [0.1] * 8))
+    together = replace(pool, conversations=("a",) * 10)
+    apart = replace(pool, conversations=("a", "b") + ("a",) * 8)
+    assert "lead" not in parts_of(together)
+    assert 0 < parts_of(apart)["lead"] < parts_of(pool)["lead"]
+
+
+def test_a_query_in_another_language_than_the_memories_is_weak_and_never_refused() -> None:
+    english = replace(
+        sample_pool(terms=(0, 0)),
+        origins=[
+            ({"content": ["The pond in the garden was dug in May."] * 2, "source": [None] * 2}, place)
+            for place in range(2)
+        ],
+        cosines=np.array([-0.2, -0.2]),
+    )
+    asked = {
+        "Where is the fish?": True,
+        "Wo ist der Fisch in dem Teich?": False,
+        "Где рыба?": False,
+        "鱼在哪里？": False,
+    }
+    for topic, is_refused in asked.items():
+        analysis = replace(ANALYSIS, topic=topic)
+        rankings = [rank(english, analysis, 0.0)]
+        decision = decide_outcome([english], rankings, analysis, LOCAL, "ada", REFUSE_BELOW)
+        assert decision.refused is is_refused, topic
+        if not is_refused:
+            assert decision.outcome == "weak"
+
+
+def test_words_in_common_raise_the_confidence_in_another_language() -> None:
+    analysis = replace(ANALYSIS, topic="Wo ist der Fisch in dem Teich?")
+    texts = {"content": ["The pond in the garden was dug in May."] * 2, "source": [None] * 2}
+    without, with_words = (
+        replace(sample_pool(terms=(terms, 0)), origins=[(texts, 0), (texts, 1)]) for terms in (0, 3)
+    )
+    assert confidence([with_words], [rank(with_words, analysis, 0.0)], analysis, LOCAL) > confidence(
+        [without], [rank(without, analysis, 0.0)], analysis, LOCAL
+    )
 
 
 def test_cosines_that_differ_more_raise_confidence() -> None:
@@ -158,7 +216,7 @@ def test_cosines_that_differ_more_raise_confidence() -> None:
 def test_without_a_calibration_the_mean_cosine_does_not_count() -> None:
     pool, nearer = sample_pool(), replace(sample_pool(), cosine_mean=0.4)
     assert sure(pool, "openai:some-model") == sure(nearer, "openai:some-model")
-    assert sure(pool) != sure(nearer)
+    assert sure(pool, MULTILINGUAL) != sure(nearer, MULTILINGUAL)
 
 
 def test_a_pool_without_candidates_does_not_count() -> None:

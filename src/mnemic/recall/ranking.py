@@ -93,6 +93,9 @@ NEIGHBOUR_PARTS = (
 
 CONTEXT_PARTS = (*NEIGHBOUR_PARTS, "conversation words", "conversation meaning")
 
+BRIDGED_BELOW = 0.01
+"""How far the best candidate stays above one that a bridge would lift above it."""
+
 TURN_HANDICAP = 6.0
 """R@10 of BEAM and LoCoMo at 0 was .656 and .799, at 4 .651 and .824, at 8 .637 and .828."""
 
@@ -134,10 +137,23 @@ def rank(pool: CandidatePool, analysis: QueryAnalysis, now_s: float) -> Ranking:
     weighted = np.array(list(features.values())) * _weights(pool, features)
     parts = dict(zip(features, weighted, strict=True))
     on_its_own = parts["on its own"] = _on_its_own(parts, features)
-    fused = weighted.sum(axis=0) + on_its_own
+    without_bridge = weighted.sum(axis=0) + on_its_own - parts["bridge"]
+    bridge = parts["bridge"] = _bridge_part(parts["bridge"], without_bridge)
+    fused = without_bridge + bridge
     derived = parts["derived"] = derived_part(pool)
     outdated = outdated_part(pool, fused + derived, asks_for_past=analysis.asks_for_past)
     return Ranking(fused + derived + outdated, parts | {"outdated": outdated})
+
+
+def _bridge_part(bridge: Floats, others: Floats) -> Floats:
+    """What a bridge adds. It starts from a better candidate, so the best one stays first."""
+    if not bridge.any():
+        return bridge
+    best, bridged = int(others.argmax()), others + bridge
+    kept = bridge.copy()
+    if bridged.argmax() != best:
+        kept[best] = float(bridged.max() - others[best]) + BRIDGED_BELOW
+    return kept
 
 
 def _on_its_own(parts: Mapping[str, Floats], features: Mapping[str, Floats]) -> Floats:

@@ -9,23 +9,26 @@ Confidence is the logistic function of a weighted sum:
 
 - the best cosine, and how much the cosines of this owner's memories differ: a query about a known topic is
   near to some memories and far from others, any other query is about as far from all;
-- how far the best candidate is ahead of the tenth, or of the last of the best third, by the fused score
-  (`ranking`), for the same reason;
+- how far the best candidate is ahead of the tenth by the fused score (`ranking`), for the same reason; of
+  each conversation only the best turn counts;
 - the largest share of the query's words that one candidate has, less for a long candidate, which has many
-  words by chance; and less for words that no memory has;
+  words by chance, and more for a query of many words, of which a memory has fewer by chance; and less for
+  words that no memory has;
 - whether the best candidate happened in a time that the query names;
-- less for an owner with more memories, up to 200, among which something similar is more often found.
+- less for an owner with more memories, up to 300, among which something similar is more often found, and less
+  for one with fewer than 20, where the best of a dozen says little.
+
+A query in another language than the memories (`query_language`) has weights of its own, and is never refused
+by default.
 
 Cosines have another scale in every embedding model, so the weights are calibrated per model. A model without
 a calibration uses weights that depend less on the model, and callers can set `refuse_below`.
 
-The calibration of the local model is a logistic regression on some 11,000 questions of small stores, facts,
-documents, all of these beside conversations, typing errors, LoCoMo, BEAM and half of LongMemEval: own and
-foreign questions, with a weight for each set and little for near misses. A question counts as answered if a
-right memory is among ten hits. How probable an answer is depends on the share of foreign questions, which
-nobody knows, so the weights of own and foreign questions are between even and as they were asked. Seven
-weights were fitted, then rounded; those of the number of memories and the offset were then set so that the
-calibration error is small either way. docs/concepts/recall.md has the figures.
+The calibration of the local model was made from some 10,000 own and foreign questions of small stores, parts
+of them, facts, documents, all of these beside conversations, LoCoMo, BEAM and half of LongMemEval, each set
+with the same weight. A question counts as answered if a right memory is among ten hits. A logistic regression
+chose the parts; the nine weights were then searched, rounded, so that few own questions are refused and the
+calibration error is small on every set. docs/concepts/recall.md has the figures.
 """
 
 import functools
@@ -40,6 +43,7 @@ import numpy.typing as npt
 from mnemic.recall.candidates.pool import CandidatePool
 from mnemic.recall.lexical_score import Floats
 from mnemic.recall.query_analysis import QueryAnalysis
+from mnemic.recall.query_language import is_in_another_language
 from mnemic.recall.ranking import Ranking
 from mnemic.recall.time_evidence import in_windows
 from mnemic.types.recalled import Outcome
@@ -51,14 +55,17 @@ WEAK_BELOW = 0.5
 STRICT_BELOW = 0.5
 """The threshold of refusal with `strict`."""
 LEAD_AT = 10
-"""The best candidate is compared with the candidate of this rank."""
-LEAD_SHARE = 3
-"""Of fewer candidates than three times that, with the last of the best third: the tenth of eleven is nearly
-the worst, and the best of any eleven is far ahead of the worst."""
+"""The best candidate is compared with the tenth, and each conversation counts as one: turns near to an answer
+are no rivals of it."""
 LEAD_PRIOR = 3.0
-"""With fewer candidates, the score of that rank is the last one's, from 0 to this."""
+"""With fewer candidates than that, it is compared with a score from 0 to this: not measured."""
+TERMS_MAX = 10
+"""The share of a query's words that a memory has by chance falls with the root of their number, up to this
+number."""
 MEMORIES_MIN, MEMORIES_MAX = 6, 2_000
 """The number of memories is clipped to this range: smaller and larger owners were not measured."""
+FEW_MIN = 10
+"""Fewer memories count as this many: not measured."""
 LONG_BYTES = 600.0
 """Of a candidate with three times this length, words count half. Between 300 and 1,200 little changes."""
 
@@ -69,10 +76,11 @@ class Calibration:
 
     `mean` and `spread` weigh the mean and the standard deviation of the owner's cosines. `best_words` weighs
     the largest share of the terms' weight that one candidate has, `dense_words` the same, less for a long
-    candidate, `known_words` the share of the terms that any memory has, `unknown_words` the logarithm of the
-    weight of the terms that no memory has. `lead` weighs how far the best candidate is ahead of the tenth,
-    `in_window` that it happened in a time that the query names. `memories_min` and `memories_max` are the
-    range in which the number of memories counts.
+    candidate and more for many terms, `known_words` the share of the terms that any memory has,
+    `unknown_words` the logarithm of the weight of the terms that no memory has. `lead` weighs how far the
+    best candidate is ahead of the tenth, `in_window` that it happened in a time that the query names.
+    `log_memories` weighs the logarithm of the number of memories from `memories_min` to `memories_max`,
+    `few_memories` below `memories_min`.
     """
 
     cosine: float = 0.0
@@ -83,25 +91,36 @@ class Calibration:
     known_words: float = 0.0
     unknown_words: float = 0.0
     log_memories: float = 0.0
+    few_memories: float = 0.0
     lead: float = 0.0
     in_window: float = 0.0
     offset: float = 0.0
     memories_min: int = MEMORIES_MIN
     memories_max: int = MEMORIES_MAX
+    other_language: "Calibration | None" = None
+    """For a query in another language than the memories, if the model knows only one."""
 
+
+OTHER_LANGUAGE_LEAST = REFUSE_BELOW
+"""The least confidence for a query in another language: too little is known to refuse it."""
+OTHER_LANGUAGE_TEXTS = 5
+"""The best candidates whose language is looked at."""
 
 BY_MODEL: Mapping[str, Calibration] = {
     "local:all-MiniLM-L6-v2": Calibration(
-        cosine=3.6,
-        spread=22.0,
-        dense_words=2.2,
-        unknown_words=-0.35,
+        cosine=6.1,
+        spread=15.0,
+        dense_words=1.7,
+        unknown_words=-0.4,
         log_memories=-1.35,
-        lead=0.19,
-        in_window=1.5,
-        offset=1.0,
+        few_memories=1.7,
+        lead=0.075,
+        in_window=1.2,
+        offset=1.5,
         memories_min=20,
-        memories_max=200,
+        memories_max=300,
+        # Questions in five languages about English documents: the cosine says nothing about them.
+        other_language=Calibration(best_words=7.8, lead=0.32, offset=-2.9),
     ),
     # Fitted on cosines of small stores, documents and facts; questions in German and Spanish among them.
     "local:universal-sentence-encoder-multilingual": Calibration(
@@ -228,6 +247,9 @@ def _judge(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis, model
     cosines = pool.cosines[~np.isnan(pool.cosines)]
     has_cosines = model is not None and len(cosines) > 0
     calibration = calibration_of(model) if model is not None and has_cosines else WORDS_ONLY
+    least = 0.0
+    if calibration.other_language is not None and _is_in_another_language(pool, ranking, analysis):
+        calibration, least = calibration.other_language, OTHER_LANGUAGE_LEAST
     lexical = pool.lexical
     weights = lexical.weights
     total = float(weights.sum()) or 1.0
@@ -239,32 +261,57 @@ def _judge(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis, model
         "dense words": calibration.dense_words * _dense_words(pool).max() / total,
         "known words": calibration.known_words * weights[lexical.shares > 0].sum() / total,
         "unknown words": calibration.unknown_words * np.log1p(weights[_is_unknown(pool)].sum()),
-        "memories": calibration.log_memories * _log_memories(lexical.terms.memory_count, calibration),
-        "lead": calibration.lead * _lead(ranking.fused),
+        "memories": _memories_part(lexical.terms.memory_count, calibration),
+        "lead": calibration.lead * _lead(pool, ranking.fused),
         "in window": calibration.in_window * in_windows(pool.happened_at_s, analysis)[ranking.fused.argmax()],
         "offset": calibration.offset,
     }
     kept = {name: float(value) for name, value in parts.items() if value}
-    return Judgement(float(1 / (1 + np.exp(-sum(parts.values())))), kept)
+    return Judgement(max(float(1 / (1 + np.exp(-sum(parts.values())))), least), kept)
+
+
+def _is_in_another_language(pool: CandidatePool, ranking: Ranking, analysis: QueryAnalysis) -> bool:
+    """Whether the query is in another language than the best candidates."""
+
+    def best_texts() -> list[str]:
+        texts = pool.texts
+        best = np.argsort(-ranking.fused, kind="stable")[:OTHER_LANGUAGE_TEXTS].tolist()
+        return [texts[index] for index in best if texts[index]]
+
+    return is_in_another_language(analysis.topic, best_texts)
 
 
 def _dense_words(pool: CandidatePool) -> Floats:
-    """The summed weight of the terms that each candidate has, less for a long one."""
-    dense: Floats = pool.term_weights / np.sqrt(1 + pool.bytes / LONG_BYTES)
+    """The summed weight of the terms that each candidate has, less for a long one, more for many terms."""
+    term_count = min(len(pool.lexical.weights), TERMS_MAX)
+    dense: Floats = pool.term_weights * math.sqrt(term_count) / np.sqrt(1 + pool.bytes / LONG_BYTES)
     return dense
 
 
-def _lead(fused: Floats) -> float:
-    """How far the best candidate is ahead of the tenth, or of the last of the best third."""
-    best_first = -np.sort(-fused)
+def _lead(pool: CandidatePool, fused: Floats) -> float:
+    """How far the best candidate is ahead of the tenth or last; only the best of each conversation counts."""
+    best_first = np.argsort(-fused, kind="stable").tolist()
     if len(fused) < LEAD_AT:
-        return float(best_first[0] - np.clip(best_first[-1], 0, LEAD_PRIOR))
-    rank = min(LEAD_AT, math.ceil(len(fused) / LEAD_SHARE))
-    return float(best_first[0] - best_first[rank - 1])
+        return float(fused[best_first[0]] - np.clip(fused[best_first[-1]], 0, LEAD_PRIOR))
+    seen: set[str] = set()
+    rivals: list[int] = []
+    for index in best_first:
+        conversation = pool.conversations[index]
+        if conversation is None or conversation not in seen:
+            rivals.append(index)
+        if len(rivals) == LEAD_AT:
+            break
+        if conversation is not None:
+            seen.add(conversation)
+    return float(fused[rivals[0]] - fused[rivals[-1]])
 
 
-def _log_memories(memory_count: int, calibration: Calibration) -> float:
-    return math.log(min(max(memory_count, calibration.memories_min), calibration.memories_max))
+def _memories_part(memory_count: int, calibration: Calibration) -> float:
+    """What the number of memories adds, by its logarithm; of few memories, the fewer there are, the less."""
+    least = calibration.memories_min
+    counted = math.log(min(max(memory_count, least), calibration.memories_max))
+    few = math.log(min(max(memory_count, FEW_MIN), least) / least)
+    return calibration.log_memories * counted + calibration.few_memories * few
 
 
 def _is_unknown(pool: CandidatePool) -> npt.NDArray[np.bool_]:

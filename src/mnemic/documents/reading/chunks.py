@@ -34,7 +34,10 @@ HEADINGS_MAX_CHARACTERS = 400
 """Headings above a text that begin its first chunk; longer ones are text."""
 
 _PARAGRAPH_ENDS = re.compile(r"\n[ \t\r]*\n\s*")
-_SENTENCE_ENDS = re.compile(r"[.!?…。！？][\"'”’)\]]*\s+|\n\s*")
+# Behind an initial ("Y. pestis", "e.g. ") and behind a common abbreviation a sentence goes on.
+_ABBREVIATIONS = ("Mr", "Ms", "Mrs", "Dr", "St", "Prof", "Gen", "Col", "Fig", "vs", "al", "ca")
+_GOES_ON = "".join(rf"(?<!\b{each})" for each in (r"\w", *_ABBREVIATIONS))
+_SENTENCE_ENDS = re.compile(rf"(?:{_GOES_ON}\.|[!?…。！？])[\"'”’)\]]*\s+|\n\s*")
 _WORD_ENDS = re.compile(r"\s+")
 # A line of Markdown that consists of links within the page, such as an entry of a table of contents.
 _PAGE_LINKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d+[.)])[ \t]*)?(?:\[[^\]\n]*\]\(#[^)\s]*\)[ \t|·•>»/-]*)+")

@@ -69,6 +69,8 @@ class Page:
     key: str = ""
     badge: Callable[[Visit], Awaitable[str]] | None = None
     """Gives the text beside the page in the navigation, such as how much waits."""
+    reads_badges_of: tuple[str, ...] = ()
+    """Names of the pages whose badges the first view of this page reads for itself."""
     needs_owner: bool = False
     """Whether it shows one owner: without one, the visitor first sees how to create memories."""
 

@@ -67,6 +67,11 @@ class Visit:
         return self.request.path_params
 
     @property
+    def is_part(self) -> bool:
+        """Whether the script asks for less than the inside of the page."""
+        return self.fragment not in ("", MAIN)
+
+    @property
     def fragment(self) -> str:
         """The part of the page that the script asks for, such as "#found"; "" for a whole page."""
         return self.request.headers.get(FRAGMENT_HEADER, "")
@@ -89,13 +94,28 @@ class Visit:
         page = self.request.url.path.removeprefix(f"{ROOT}/")
         return self.url(page, **(given | fields))
 
+    def look_at(self, owner: str) -> None:
+        """Scope `memory` to an owner."""
+        self.owner = owner
+        self.memory = self.tenant_memory.scope(owner=owner)
+
+    async def read_owners(self) -> None:
+        """Read the owners to choose from, and look at the first of them if the visitor has named none."""
+        if self.key.owner is None and self.may("admin.owners"):
+            self.owners = list(await self.tenant_memory.admin.owners(limit=OWNERS_LISTED_MAX))
+        if not self.owner and self.owners:
+            self.look_at(self.owners[0])
+
     async def form(self) -> Fields:
         """The fields of the form that was sent."""
         return await read_form(self.request, on_part=self.on_form_part)
 
 
 async def visit_of(request: Request, server: ServerApp, browser_sessions: BrowserSessions) -> Visit:
-    """The visit of a signed-in visitor; NotAuthenticatedError if nobody is signed in."""
+    """The visit of a signed-in visitor; NotAuthenticatedError if nobody is signed in.
+
+    Its owner is known if the URL names it or the key is bound to it; `read_owners` chooses one otherwise.
+    """
     found = await browser_sessions.session_of(request)
     memory = await server.authenticator.guarded_memory_of(
         found, request.state.request_id, action=ACTION, audits_from="write"
@@ -105,10 +125,6 @@ async def visit_of(request: Request, server: ServerApp, browser_sessions: Browse
     authorise(found.key, WHO_AM_I_ROUTE, [named])
     if found.key.owner is not None:
         visit.owner, visit.owners = found.key.owner, [found.key.owner]
-        return visit
-    if visit.may("admin.owners"):
-        visit.owners = list(await memory.admin.owners(limit=OWNERS_LISTED_MAX))
-    visit.owner = check_name("owner", named) if named else next(iter(visit.owners), "")
-    if visit.owner:
-        visit.memory = memory.scope(owner=visit.owner)
+    elif named:
+        visit.look_at(check_name("owner", named))
     return visit

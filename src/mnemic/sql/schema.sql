@@ -2797,6 +2797,26 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.publish_context_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT
+        tenant_id, owner, TG_ARGV[0], session,
+        jsonb_build_object('call_count', call_count, 'epoch', epoch, 'tokens', tokens, 'zone', zone)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.publish_entity_events() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -8777,6 +8797,8 @@ CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN ((
 
 CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
 
+CREATE TRIGGER publish_changed AFTER UPDATE ON state.context_sessions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_context_events('context.changed');
+
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.changed');
@@ -8785,6 +8807,8 @@ CREATE TRIGGER publish_changed AFTER UPDATE ON state.memories FOR EACH ROW WHEN 
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.changed');
 
+CREATE TRIGGER publish_created AFTER INSERT ON state.context_sessions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_context_events('context.created');
+
 CREATE TRIGGER publish_created AFTER INSERT ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.created');
 
 CREATE TRIGGER publish_created AFTER INSERT ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.created');
@@ -8792,6 +8816,8 @@ CREATE TRIGGER publish_created AFTER INSERT ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_created AFTER INSERT ON state.memories REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.created');
 
 CREATE TRIGGER publish_created AFTER INSERT ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.created');
+
+CREATE TRIGGER publish_deleted AFTER DELETE ON state.context_sessions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_context_events('context.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.entities REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.deleted');
 
@@ -9783,6 +9809,8 @@ GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnem
 REVOKE ALL ON FUNCTION mnemic.publish_branch_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_context_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 

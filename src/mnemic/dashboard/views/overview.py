@@ -217,6 +217,7 @@ PAGE = Page(
     group="Memory",
     icon="home",
     key="o",
+    reads_badges_of=(review.PAGE.name,),
     views=(
         View("GET", "/overview", show, call="events.list"),
         View("POST", "/overview", count, call="metrics.snapshots"),

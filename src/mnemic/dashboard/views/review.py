@@ -287,6 +287,7 @@ PAGE = Page(
     icon="review",
     key="v",
     badge=badge,
+    reads_badges_of=("review",),
     needs_owner=True,
     views=(
         View("GET", "/review", show, call="curation.list"),

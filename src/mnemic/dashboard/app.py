@@ -98,7 +98,7 @@ class _Endpoint:
 async def _answer(visit: Visit, page: Page, view: View) -> Response:
     """Run a view, and turn its answer into a response."""
     reads = visit.request.method in SAFE_METHODS
-    if not reads or not visit.owner:
+    if not reads or not (visit.owner or page.reads_owners):
         await visit.read_owners()
     authorise(visit.key, ROUTES[view.call])
     if page.needs_owner and not visit.owner:
@@ -117,7 +117,7 @@ async def _beside_frame(visit: Visit, page: Page, view: View) -> Answer:
     without = () if visit.fragment else page.reads_badges_of
     answer, *others = await asyncio.gather(
         view.run(visit),
-        visit.read_owners() if not visit.owners else _nothing(),
+        visit.read_owners(),
         _read_badges(visit, without=without),
         return_exceptions=True,
     )
@@ -145,10 +145,6 @@ def _front(browser_sessions: BrowserSessions) -> Endpoint:
         return RedirectResponse(f"{ROOT}{first.views[0].path}", 303)
 
     return front
-
-
-async def _nothing() -> None:
-    """Instead of reading what is known."""
 
 
 async def _nothing_here(request: Request) -> Response:

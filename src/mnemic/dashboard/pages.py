@@ -71,6 +71,8 @@ class Page:
     """Gives the text beside the page in the navigation, such as how much waits."""
     reads_badges_of: tuple[str, ...] = ()
     """Names of the pages whose badges the first view of this page reads for itself."""
+    reads_owners: bool = False
+    """Whether its first view waits for the owner itself (`Visit.read_owners`), where it needs one."""
     needs_owner: bool = False
     """Whether it shows one owner: without one, the visitor first sees how to create memories."""
 

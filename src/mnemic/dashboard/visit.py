@@ -1,5 +1,6 @@
 """One request of a signed-in visitor: who it is, what the key allows, and the fields that were sent."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +34,8 @@ class Visit:
     """A request, and everything that a view needs to answer it.
 
     `memory` obeys the key: it makes only the calls that the key may make over HTTP. It is scoped to `owner`,
-    the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from.
+    the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from; None
+    before they are read.
     `tenant_memory` is the same without that scope, for pages of the whole tenant.
     """
 
@@ -46,10 +48,12 @@ class Visit:
     on_form_part: Callable[[int], None] = lambda size: None
     """Takes bytes of a form from the quota of the key."""
     owner: str = ""
-    owners: list[str] = field(default_factory=list)
+    owners: list[str] | None = None
     page: str = ""
     badges: dict[str, str] = field(default_factory=dict)
     """Texts beside pages in the navigation, by the names of the pages."""
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the owners are read."""
 
     @property
     def key(self) -> ApiKey:
@@ -82,9 +86,14 @@ class Visit:
 
     def url(self, page: str, **fields: Any) -> str:
         """The address of a page below `/ui`, for the same owner; fields that are None or "" are left out."""
+        kept = self.fields(**fields)
+        return f"{ROOT}/{page}" + (f"?{kept}" if kept else "")
+
+    def fields(self, **fields: Any) -> str:
+        """The fields of such an address alone."""
         given = {"owner": self.owner} | fields if self.key.owner is None else fields
         kept = {name: value for name, value in given.items() if value not in (None, "", [], ())}
-        return f"{ROOT}/{page}" + (f"?{urlencode(kept, doseq=True)}" if kept else "")
+        return urlencode(kept, doseq=True)
 
     def url_here(self, **fields: Any) -> str:
         """The address of this page with some fields of its URL replaced."""
@@ -100,11 +109,14 @@ class Visit:
         self.memory = self.tenant_memory.scope(owner=owner)
 
     async def read_owners(self) -> None:
-        """Read the owners to choose from, and look at the first of them if the visitor has named none."""
-        if self.key.owner is None and self.may("admin.owners"):
-            self.owners = list(await self.tenant_memory.admin.owners(limit=OWNERS_LISTED_MAX))
-        if not self.owner and self.owners:
-            self.look_at(self.owners[0])
+        """Read the owners to choose from, once, and look at the first if the visitor has named none."""
+        async with self._reading:
+            if self.owners is None:
+                may_choose = self.key.owner is None and self.may("admin.owners")
+                found = await self.tenant_memory.admin.owners(limit=OWNERS_LISTED_MAX) if may_choose else []
+                self.owners = list(found)
+            if not self.owner and self.owners:
+                self.look_at(self.owners[0])
 
     async def form(self) -> Fields:
         """The fields of the form that was sent."""

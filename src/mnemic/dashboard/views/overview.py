@@ -16,6 +16,7 @@ from mnemic.dashboard.time_charts import Row
 from mnemic.dashboard.views import review
 from mnemic.dashboard.visit import Visit
 from mnemic.types.attention import COUNT_MAX, Concern, ConcernKind
+from mnemic.types.event import Event
 from mnemic.types.overview import Snapshot
 from mnemic.types.review import WAITING_COUNT_MAX
 from mnemic.types.series import GrowthDay
@@ -122,13 +123,14 @@ WAITING: Mapping[str, Wording] = {
 
 
 async def show(visit: Visit) -> Answer:
-    """Show everything that the key may see."""
+    """Show everything that the key may see.
+
+    What concerns the owner and what concerns the tenant are read at the same time, but each in turn: on a
+    small machine more at once would take the processor from the browser, which loads style and scripts
+    meanwhile.
+    """
     is_tenant = visit.may("metrics.snapshots")
-    recent, waiting, numbers = await asyncio.gather(
-        visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN),
-        _waiting(visit),
-        _tenant_numbers(visit) if is_tenant else _nothing(),
-    )
+    waiting, (recent, numbers) = await asyncio.gather(_waiting(visit), _of_tenant(visit, is_tenant=is_tenant))
     context = {"is_tenant": is_tenant, "recent": recent, **numbers}
     context["notices"] = [*(_notice(visit, each) for each in numbers.get("concerns", ())), *waiting]
     return Shown("overview.html", context)
@@ -136,16 +138,21 @@ async def show(visit: Visit) -> Answer:
 
 async def count(visit: Visit) -> Answer:
     """Count everything now."""
-    await visit.memory.metrics.snapshots(refresh=True)
+    await visit.tenant_memory.metrics.snapshots(refresh=True)
     return Redirected(visit.url("overview"), notice="Everything was counted again.")
 
 
+async def _of_tenant(visit: Visit, *, is_tenant: bool) -> tuple[Sequence[Event], dict[str, Any]]:
+    """The newest events, and numbers of the whole tenant for keys that may see them."""
+    recent = await visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN)
+    return recent, await _tenant_numbers(visit) if is_tenant else {}
+
+
 async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
-    snapshots, concerns, growth = await asyncio.gather(
-        _snapshots(visit),
-        visit.memory.metrics.attention(),
-        visit.memory.metrics.growth(days=GROWTH_DAYS),
-    )
+    metrics = visit.tenant_memory.metrics
+    snapshots = await _snapshots(visit)
+    concerns = await metrics.attention()
+    growth = await metrics.growth(days=GROWTH_DAYS)
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
     (summary,) = by_name["tenant_summary"].rows
     categories = [(row["category"], row["active_count"]) for row in by_name["stale_active"].rows]
@@ -161,13 +168,13 @@ async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
 
 async def _snapshots(visit: Visit) -> Sequence[Snapshot]:
     """The last snapshots; the first time, and in small tenants, the current ones."""
-    kept = await visit.memory.metrics.snapshots()
+    kept = await visit.tenant_memory.metrics.snapshots()
     summary = next((snapshot for snapshot in kept if snapshot.name == "tenant_summary"), None)
     if summary is not None:
         is_small = summary.rows[0]["memory_count"] <= COUNTED_AGAIN_MAX_MEMORIES
         if not is_small or datetime.now(UTC) - summary.taken_at < COUNTED_AGAIN_AFTER:
             return kept
-    return await visit.memory.metrics.snapshots(refresh=True)
+    return await visit.tenant_memory.metrics.snapshots(refresh=True)
 
 
 def _growth(days: Sequence[GrowthDay]) -> time_charts.TimeChart:
@@ -184,6 +191,7 @@ def _notice(visit: Visit, concern: Concern) -> Notice:
 
 async def _waiting(visit: Visit) -> list[Notice]:
     """What waits for a decision about the memories of the owner."""
+    await visit.read_owners()
     if not visit.owner:
         return []
     waiting = await visit.memory.curation.waiting()
@@ -207,10 +215,6 @@ def _url(visit: Visit, wording: Wording) -> str:
     return visit.url(wording.page, **wording.fields) if visit.may(CALLS[wording.page]) else ""
 
 
-async def _nothing() -> dict[str, Any]:
-    return {}
-
-
 PAGE = Page(
     name="overview",
     title="Overview",
@@ -218,6 +222,7 @@ PAGE = Page(
     icon="home",
     key="o",
     reads_badges_of=(review.PAGE.name,),
+    reads_owners=True,
     views=(
         View("GET", "/overview", show, call="events.list"),
         View("POST", "/overview", count, call="metrics.snapshots"),

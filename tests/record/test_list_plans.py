@@ -62,6 +62,8 @@ FILTERS: dict[str, dict[str, Any]] = {
     "long ago": {"as_of": "2026-01-01T01:00:00Z"},
     "lately": {"as_of": "2026-01-14T12:00:00Z"},
     "a conversation long ago": {"as_of": "2026-01-03T00:00:00Z", "conversation": "c7"},
+    "a rare status of then": {"as_of": "2026-01-12T00:00:00Z", "statuses": ["archived"]},
+    "a rare source of then": {"as_of": "2026-01-12T00:00:00Z", "sources": ["inferred"]},
     "a rare role long ago": {"as_of": "2026-01-03T00:00:00Z", "roles": ["system"]},
 }
 FOUND = {"a rare role": 1, "a rare category": 1, "a rare source": 1, "a rare status": 2, "nothing": 0}

@@ -32,6 +32,7 @@ DECLARE
     names_query tsquery;
     reads_past boolean;
     few uuid[] := (filter).ids;
+    few_now uuid[];
     before_at timestamptz;
     oldest_tried uuid;
     page uuid[];
@@ -82,11 +83,14 @@ BEGIN
             END IF;
         END IF;
         few := mnemic.few_memories(verified_tenant, wanted_owner, filter, indexed, reads_past, few_max);
+        IF reads_past AND few IS NULL THEN
+            few_now := mnemic.few_memories(verified_tenant, wanted_owner, filter, indexed, false, few_max);
+        END IF;
     END IF;
     IF reads_past THEN
         RETURN QUERY
         SELECT mnemic.list_past_memories(
-            verified_tenant, wanted_owner, filter, viewed, wanted, few, ordering, before, most
+            verified_tenant, wanted_owner, filter, viewed, wanted, few, few_now, ordering, before, most
         );
         RETURN;
     END IF;

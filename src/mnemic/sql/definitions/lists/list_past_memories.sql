@@ -1,12 +1,13 @@
 -- needs: lists/listed_memories, lists/listed_versions
 -- The same as mnemic.list_memories for what was known at a time (`as_of`), or what a branch reads: current versions that were
--- current then, and earlier ones. `few` are the only memories that can match, if they are known.
+-- current then, and earlier ones. `few` are the only memories that can match, `few_now` those whose current version can, if
+-- they are known.
 --
 -- Ids ascend with the time at which memories are stored. So only ids from before `later` are read, and those of memories
 -- that an import stored later than they were recorded (mnemic.is_backdated); if there are many of these, all memories.
 CREATE OR REPLACE FUNCTION mnemic.list_past_memories(
     of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, few uuid[],
-    ordering text, before uuid, most int
+    few_now uuid[], ordering text, before uuid, most int
 )
 RETURNS SETOF uuid
 LANGUAGE plpgsql STABLE
@@ -17,12 +18,13 @@ SET enable_sort = on
 AS $$
 DECLARE
     few_max CONSTANT int := 2000;
-    -- So many memories can be read and sorted by when they happened; more are read in that order.
+    -- To list by when it happened, so many known memories are read and sorted, unless the others that would be skipped in
+    -- that order are not more.
     sorted_max CONSTANT int := 20000;
     later uuid;
     backdated uuid[] := '{}';
+    later_count int;
     before_at timestamptz;
-    known_count int := 0;
 BEGIN
     IF few IS NULL AND (filter).as_of IS NOT NULL THEN
         later := mnemic.first_id_at((filter).as_of + interval '1 hour');
@@ -43,13 +45,26 @@ BEGIN
         SELECT coalesce(memories.at, memories.created_at) INTO before_at
         FROM state.memories
         WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner AND memories.memory_id = before;
-        SELECT count(*) INTO known_count
-        FROM (
-            SELECT FROM state.memories
-            WHERE few IS NULL AND memories.tenant_id = of_tenant AND memories.owner = of_owner
-              AND (later IS NULL OR memories.memory_id < later)
-            LIMIT sorted_max + 1
-        ) AS known;
+        IF few IS NULL AND few_now IS NULL THEN
+            few := ARRAY(
+                SELECT memories.memory_id
+                FROM state.memories
+                WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner
+                  AND (later IS NULL OR memories.memory_id < later)
+                LIMIT sorted_max + 1
+            ) || backdated;
+            IF cardinality(few) > few_max THEN
+                SELECT count(*) INTO later_count
+                FROM (
+                    SELECT FROM state.memories
+                    WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner AND memories.memory_id >= later
+                    LIMIT sorted_max + 1
+                ) AS unknown;
+                IF cardinality(few) > sorted_max OR later_count <= sorted_max THEN
+                    few := NULL;
+                END IF;
+            END IF;
+        END IF;
     END IF;
     IF few IS NOT NULL THEN
         RETURN QUERY
@@ -75,15 +90,13 @@ BEGIN
         RETURN;
     END IF;
     -- Each part in the order of its index, up to a page.
-    IF ordering <> 'happened' OR known_count > sorted_max THEN
-        PERFORM set_config('enable_sort', 'off', true);
-    END IF;
+    PERFORM set_config('enable_sort', 'off', true);
     RETURN QUERY
     SELECT found.memory_id
     FROM (
         (
             SELECT now.memory_id, now.happened_at
-            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, NULL) AS now
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few_now) AS now
             WHERE ordering = 'newest' AND (later IS NULL OR now.memory_id < later)
               AND (before IS NULL OR now.memory_id < before)
             ORDER BY now.memory_id DESC
@@ -101,7 +114,7 @@ BEGIN
         UNION ALL
         (
             SELECT now.memory_id, now.happened_at
-            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, NULL) AS now
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few_now) AS now
             WHERE ordering = 'oldest' AND (later IS NULL OR now.memory_id < later)
               AND (before IS NULL OR now.memory_id > before)
             ORDER BY now.memory_id
@@ -119,7 +132,7 @@ BEGIN
         UNION ALL
         (
             SELECT now.memory_id, now.happened_at
-            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, NULL) AS now
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few_now) AS now
             WHERE ordering = 'happened' AND (later IS NULL OR now.memory_id < later)
               AND (before IS NULL OR (now.happened_at, now.memory_id) < (before_at, before))
             ORDER BY now.happened_at DESC, now.memory_id DESC
@@ -163,5 +176,5 @@ BEGIN
 END
 $$;
 GRANT EXECUTE ON FUNCTION mnemic.list_past_memories(
-    uuid, text, mnemic.memory_filter, mnemic.recall_filter, tsquery, uuid[], text, uuid, int
+    uuid, text, mnemic.memory_filter, mnemic.recall_filter, tsquery, uuid[], uuid[], text, uuid, int
 ) TO mnemic_definer;

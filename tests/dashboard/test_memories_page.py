@@ -43,6 +43,15 @@ def opened(client: httpx.Client, own: AsyncMemory, path: str = "memories", **fie
     return answer.text
 
 
+def test_a_refused_filter_replaces_the_list_only(client: httpx.Client, own: AsyncMemory) -> None:
+    fields = {"owner": own.owner, "min_confidence": "7"}
+    answer = client.get("/ui/memories", params=fields, headers={"X-Fragment": "#list"})
+    assert answer.status_code == 422
+    assert "min_confidence must be a number" in answer.text
+    for part in ("<html", "<nav", "<main", "<title"):
+        assert part not in answer.text
+
+
 def test_a_page_of_long_memories_is_bounded(
     client: httpx.Client, dashboard: Dashboard, own: AsyncMemory
 ) -> None:

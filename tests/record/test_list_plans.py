@@ -108,6 +108,19 @@ def test_rare_values_and_backdated_memories_are_found(large: tuple[AppConnection
         assert len(listed(large, "memory_lists.list_past", {"as_of": past["as_of"]}, **past)) == 61
 
 
+def test_a_full_page_as_of_a_time_has_earlier_versions(large: tuple[AppConnection, object]) -> None:
+    connection, _ = large
+    past = {"as_of": "2026-01-31", "words": "Memory"}
+    connection.execute("SAVEPOINT before")
+    connection.execute(
+        "UPDATE state.memories SET content = 'Another text.' WHERE position = 10 AND conversation = 'c399'"
+    )
+    rows = listed(large, "memory_lists.list_past", past, channel=None, as_of=past["as_of"], limit=50)
+    connection.execute("ROLLBACK TO before")
+    assert len(rows) == 50
+    assert any("Memory 19960 says" in str(row) for row in rows)
+
+
 def test_the_indexes_of_lists_are_used(large: tuple[AppConnection, object]) -> None:
     connection, tenant_id = large
     wanted = "SELECT memory_id FROM state.memories WHERE tenant_id = %s AND owner = 'alice' AND "

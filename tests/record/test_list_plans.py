@@ -26,10 +26,11 @@ FILL = f"""
     SET synchronous_commit = on;
     INSERT INTO state.tenants (name) VALUES ('large');
     INSERT INTO state.memories (
-        tenant_id, memory_id, owner, channel, process, conversation, position, role, name, content, category, tags,
-        source, status, at, created_at, recorded_at
+        tenant_id, memory_id, owner, channel, process, conversation, position, role, name, content, category,
+        tags, source, status, at, created_at, recorded_at
     )
-    SELECT tenant_id, overlay(gen_random_uuid()::text PLACING left(mnemic.first_id_at(at)::text, 13) FROM 1)::uuid,
+    SELECT tenant_id,
+        overlay(gen_random_uuid()::text PLACING left(mnemic.first_id_at(at)::text, 13) FROM 1)::uuid,
         'alice', '_global', 'test', 'c' || n / 50, n % 50, CASE WHEN n = 78 THEN 'system' ELSE 'user' END,
         CASE WHEN n = 77 THEN 'Zoe' END,
         'Memory ' || n || ' says that Bob went to ' || (ARRAY['Berlin', 'Rome', 'Oslo'])[1 + n % 3],
@@ -41,7 +42,8 @@ FILL = f"""
     FROM state.tenants, generate_series(1, {ROWS}) AS n,
         LATERAL (SELECT timestamptz '2026-01-01' + n * interval '1 min' AS at) AS times;
     -- An import stored this one long after it was recorded.
-    UPDATE state.memories SET created_at = '2026-01-01', recorded_at = '2026-01-01' WHERE position = 0 AND conversation = 'c390';
+    UPDATE state.memories SET created_at = '2026-01-01', recorded_at = '2026-01-01'
+    WHERE position = 0 AND conversation = 'c390';
 """
 EVERY: dict[str, Any] = dict.fromkeys(MemoryFilter.__dataclass_fields__)
 FILTERS: dict[str, dict[str, Any]] = {

@@ -103,7 +103,8 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
     authorise(visit.key, ROUTES[view.call])
     if page.needs_owner and not visit.owner:
         return render(visit, PAGES, Shown("no_owner.html", {"page": page}))
-    answer = await (_beside_frame(visit, page, view) if reads and not visit.is_part else view.run(visit))
+    is_framed = reads and view.has_frame and not visit.is_part
+    answer = await (_beside_frame(visit, page, view) if is_framed else view.run(visit))
     if isinstance(answer, Shown):
         await _read_badges(visit)
         return render(visit, PAGES, answer)
@@ -115,15 +116,17 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
 async def _beside_frame(visit: Visit, page: Page, view: View) -> Answer:
     """Run a view that reads; what the frame around it shows is read at the same time."""
     without = () if visit.fragment else page.reads_badges_of
-    answer, *others = await asyncio.gather(
+    answer, owners, badges = await asyncio.gather(
         view.run(visit),
         visit.read_owners(),
         _read_badges(visit, without=without),
         return_exceptions=True,
     )
-    for each in (answer, *others):
-        if isinstance(each, BaseException):
-            raise each
+    if isinstance(answer, BaseException):
+        raise answer
+    for failed in (owners, badges):
+        if failed is not None:
+            raise failed
     return answer
 
 

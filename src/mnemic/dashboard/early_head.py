@@ -1,8 +1,8 @@
 """Sends the head of a page before the page is known.
 
-A browser that has the head loads the style, the scripts and the font while the server still reads what the page
-shows. Every whole page begins with the same bytes (`page_start`): they are sent at once, and the rest when
-it is rendered.
+A browser that has the head loads the style, the scripts and the font while the server still reads what the
+page shows. Every whole page begins with the same bytes (`page_start`): they are sent at once, and the rest
+when it is rendered.
 
 The status goes out with the head, and it is 200. So this is done only for visitors who are signed in and have
 typed nothing that could be wrong (`may_send_early`). What still fails then is the server's fault: the page
@@ -68,7 +68,9 @@ def _rest(response: Response) -> dict[str, object]:
     """The message that ends the page."""
     location = response.headers.get("location")
     if location is not None:
-        body = f'<meta http-equiv="refresh" content="0;url={escape(location)}">\n<title>Mnemic</title>'.encode()
+        body = (
+            f'<meta http-equiv="refresh" content="0;url={escape(location)}">\n<title>Mnemic</title>'.encode()
+        )
     else:
         assert response.body.startswith(page_start()), "every whole page begins alike"
         body = bytes(response.body)[len(page_start()) :]

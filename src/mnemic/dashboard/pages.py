@@ -51,6 +51,8 @@ class View:
     path: str
     run: Run
     call: str
+    has_frame: bool = True
+    """Whether a GET answers with a page, not with a stream, a file or a number."""
 
 
 Group = Literal["Memory", "Care", "Machinery", "Access"]

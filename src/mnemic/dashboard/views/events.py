@@ -72,6 +72,6 @@ PAGE = Page(
     key="n",
     views=(
         View("GET", "/events", show, call="events.list"),
-        View("GET", "/events/stream", stream, call="events.subscribe"),
+        View("GET", "/events/stream", stream, call="events.subscribe", has_frame=False),
     ),
 )

@@ -81,7 +81,8 @@ async def show(visit: Visit) -> Answer:
 def _shown_tags(tags: Sequence[str]) -> list[str]:
     """As many tags as fit into a row; all of them are on the page of the memory."""
     lengths = accumulate(len(tag) for tag in tags)
-    return [tag for at, (tag, so_far) in enumerate(zip(tags, lengths)) if not at or so_far <= TAGS_CHARACTERS]
+    fitting = sum(length <= TAGS_CHARACTERS for length in lengths)
+    return list(tags[: max(fitting, 1)])
 
 
 async def _find(

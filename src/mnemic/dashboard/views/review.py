@@ -291,7 +291,7 @@ PAGE = Page(
     needs_owner=True,
     views=(
         View("GET", "/review", show, call="curation.list"),
-        View("GET", "/review/count", count, call="curation.waiting"),
+        View("GET", "/review/count", count, call="curation.waiting", has_frame=False),
         View("POST", "/review", act, call="curation.approve"),
     ),
 )

@@ -132,7 +132,7 @@ def test_the_indexes_of_lists_are_used(large: tuple[AppConnection, object]) -> N
     }
     for condition, expected in plans.items():
         statement = f"EXPLAIN (COSTS off) {wanted}{condition}"
-        plan = "\n".join(row[0] for row in connection.execute(statement.encode(), [tenant_id]))
+        plan = "\n".join(str(row[0]) for row in connection.execute(statement.encode(), [tenant_id]))
         assert expected in plan
 
 

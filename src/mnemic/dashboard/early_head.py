@@ -72,6 +72,7 @@ def _rest(response: Response) -> dict[str, object]:
             f'<meta http-equiv="refresh" content="0;url={escape(location)}">\n<title>Mnemic</title>'.encode()
         )
     else:
-        assert response.body.startswith(page_start()), "every whole page begins alike"
-        body = bytes(response.body)[len(page_start()) :]
+        page = bytes(response.body)
+        assert page.startswith(page_start()), "every whole page begins alike"
+        body = page[len(page_start()) :]
     return {"type": "http.response.body", "body": body, "more_body": False}

@@ -166,7 +166,11 @@ on("click", "[data-pause]", button => {
   const part = $(button.dataset.pause), paused = part.toggleAttribute("data-paused");
   button.textContent = paused ? "Resume" : "Pause";
 });
-requestAnimationFrame(() => setTimeout(begin)); // After the first paint, which the streams would delay.
+// Once the first paint is on the screen, which streams would delay: they take the processor from it.
+let begun = false;
+const beginOnce = () => { if (!begun) { begun = true; begin(); } };
+if (globalThis.PerformanceObserver?.supportedEntryTypes?.includes("paint")) new PerformanceObserver(beginOnce).observe({ type: "paint", buffered: true });
+setTimeout(beginOnce, 1000); // A page in the background is not painted.
 
 // Review: keys of the row that has the focus, which stays there after a decision; the number in the navigation.
 let rowAt = -1;

@@ -3,7 +3,6 @@
 Numbers of the whole tenant are for keys that are bound to no owner; others see what concerns their owner.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -16,7 +15,6 @@ from mnemic.dashboard.time_charts import Row
 from mnemic.dashboard.views import review
 from mnemic.dashboard.visit import Visit
 from mnemic.types.attention import COUNT_MAX, Concern, ConcernKind
-from mnemic.types.event import Event
 from mnemic.types.overview import Snapshot
 from mnemic.types.review import WAITING_COUNT_MAX
 from mnemic.types.series import GrowthDay
@@ -125,12 +123,13 @@ WAITING: Mapping[str, Wording] = {
 async def show(visit: Visit) -> Answer:
     """Show everything that the key may see.
 
-    What concerns the owner and what concerns the tenant are read at the same time, but each in turn: on a
-    small machine more at once would take the processor from the browser, which loads style and scripts
-    meanwhile.
+    One thing after the other: the browser has the head of the page already and loads style and scripts. On a
+    small machine, reading more at once would take the processor from it, and the page would appear later.
     """
     is_tenant = visit.may("metrics.snapshots")
-    waiting, (recent, numbers) = await asyncio.gather(_waiting(visit), _of_tenant(visit, is_tenant=is_tenant))
+    recent = await visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN)
+    numbers = await _tenant_numbers(visit) if is_tenant else {}
+    waiting = await _waiting(visit)
     context = {"is_tenant": is_tenant, "recent": recent, **numbers}
     context["notices"] = [*(_notice(visit, each) for each in numbers.get("concerns", ())), *waiting]
     return Shown("overview.html", context)
@@ -140,12 +139,6 @@ async def count(visit: Visit) -> Answer:
     """Count everything now."""
     await visit.tenant_memory.metrics.snapshots(refresh=True)
     return Redirected(visit.url("overview"), notice="Everything was counted again.")
-
-
-async def _of_tenant(visit: Visit, *, is_tenant: bool) -> tuple[Sequence[Event], dict[str, Any]]:
-    """The newest events, and numbers of the whole tenant for keys that may see them."""
-    recent = await visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN)
-    return recent, await _tenant_numbers(visit) if is_tenant else {}
 
 
 async def _tenant_numbers(visit: Visit) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         self.fragments.update(given[name] for name in FRAGMENT_ATTRIBUTES if name in given)
-        if "data-refresh" in given:
+        if "data-refresh" in given or "data-follow" in given:
             self.fragments.add(f"#{given['id']}")
         self._read_address(tag, given)
         if tag == "form":
@@ -171,7 +171,7 @@ class Reader(HTMLParser):
             self._text_area[1].append(data)
 
     def _read_address(self, tag: str, given: Attributes) -> None:
-        for name in ("data-live", "data-from"):
+        for name in ("data-live", "data-follow", "data-from"):
             if name in given:
                 self.not_pages.add(urlsplit(given[name]).path)
         if tag != "a" or "href" not in given:

@@ -86,6 +86,23 @@ def test_objects_are_pinned_and_restored_and_the_session_closed(
         assert dashboard.run(context.summary()).closed_at is not None
 
 
+def test_the_stream_of_a_session_is_not_woken_by_others(dashboard: Dashboard) -> None:
+    own = dashboard.memory.scope(owner="followed")
+    fields = {"owner": "followed", "type": "context", "only": "yes", "subject": "wanted", "after": "now"}
+    with (
+        dashboard.client("read") as client,
+        client.stream("GET", "/ui/events/stream", params=fields) as answer,
+    ):
+        lines = answer.iter_lines()
+        assert next(lines) == ": heartbeat"
+        for session in ("other", "wanted"):
+            dashboard.run(own.context(session).admit("text", key="a", tool="Read", type="file"))
+        dashboard.run(own.retain("A memory."))
+        first = next(line for line in lines if line.startswith("data: "))
+    assert "context.created" in first
+    assert "wanted" in first
+
+
 def test_a_session_in_a_browser(page: Page, dashboard: Dashboard) -> None:
     """Every action is seen and then checked in the database; what happens meanwhile appears by itself."""
     context = dashboard.memory.scope(owner="pager").context("in a browser")
@@ -104,8 +121,14 @@ def test_a_session_in_a_browser(page: Page, dashboard: Dashboard) -> None:
     expect(said).to_contain_text("Restored 1 in full")
     assert [each.fault for each in run(context.history(kinds=["fault"]))] == ["restore"]
     page.locator("h1").click()
+    expect(page.locator("[data-live-state].on")).to_be_visible()
     run(context.admit("def main(): ...", key="main.py", tool="Read", type="file"))
     expect(page.locator("#window")).to_contain_text("main.py")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#window[data-paused]")).to_be_visible()
+    run(context.admit("def other(): ...", key="other.py", tool="Read", type="file"))
+    page.get_by_role("button", name="Resume").click()
+    expect(page.locator("#window")).to_contain_text("other.py")
     page.get_by_role("button", name="Close session").click()
     expect(said).to_contain_text("Closed.")
     assert run(context.summary()).closed_at is not None

@@ -103,7 +103,10 @@ def test_an_earlier_moment_shows_what_was_known_then(empty_dashboard: Dashboard)
         bo = await memory.entities.upsert("person", "Bo", facts={"city": "Rome"})
         rome = await memory.entities.upsert("place", "Rome")
         await memory.entities.relate(bo, rome, "lives in")
+        (song,) = (await memory.retain("Bo sings a song.")).memory_ids
         moment = (await memory.state.set("clock", 1)).updated_at.isoformat()
+        await memory.memories.update(song, content="Nobody sings a song.")
+        await memory.retain("Bo is silent.")
         await memory.entities.unrelate(bo, rome, "lives in")
         await memory.entities.upsert("person", "Bo", facts={"city": "Oslo"})
         return bo, moment
@@ -113,9 +116,13 @@ def test_an_earlier_moment_shows_what_was_known_then(empty_dashboard: Dashboard)
         now = client.get(f"/ui/entities/{bo.entity_id}").text
         assert "Bo lives in Rome" not in now
         assert "city Oslo" in text_of(now)
+        assert "Bo is silent." in now
+        assert "sings a song." not in now
         then = client.get(f"/ui/entities/{bo.entity_id}", params={"as_of": moment}).text
         assert "Bo lives in Rome" in then
         assert "city Rome" in text_of(then)
+        assert "Bo sings a song." in then
+        assert "Bo is silent." not in then
         assert "as it was known on" in text_of(then)
         assert "Bo lives in Rome" in client.get("/ui/entities", params={"as_of": moment}).text
         assert "No entity was known then" in client.get("/ui/entities?as_of=2020-01-01").text

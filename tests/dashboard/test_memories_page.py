@@ -43,6 +43,34 @@ def opened(client: httpx.Client, own: AsyncMemory, path: str = "memories", **fie
     return answer.text
 
 
+def test_a_refused_filter_replaces_the_list_only(client: httpx.Client, own: AsyncMemory) -> None:
+    fields = {"owner": own.owner, "min_confidence": "7"}
+    answer = client.get("/ui/memories", params=fields, headers={"X-Fragment": "#list"})
+    assert answer.status_code == 422
+    assert "min_confidence must be a number" in answer.text
+    for part in ("<html", "<nav", "<main", "<title"):
+        assert part not in answer.text
+
+
+def test_a_page_of_long_memories_is_bounded(
+    client: httpx.Client, dashboard: Dashboard, own: AsyncMemory
+) -> None:
+    """`opened` checks the size."""
+    conversation = "A conversation with a long name about the plans for the next three summers in the north"
+    tags = [f"a rather long tag {number}" for number in range(12)]
+    texts = [f"{number}: {'A long text that nobody reads to its end. ' * 20}" for number in range(51)]
+    turns = [{"role": "user", "name": "Ann-Sophie", "content": text, "tags": tags} for text in texts]
+    dashboard.run(own.retain_many(turns, conversation=conversation))
+    html = opened(client, own)
+    assert html.count("data-row") == 50
+    assert "and 11 more" in text_of(html)
+    more = re.findall(r'href="([^"]+)" data-append', html)
+    assert len(more) == 1
+    (tag,) = set(re.findall(r'class="tag" href="([^"]+)"', html))
+    filtered = client.get("/ui/memories" + unescape(tag))
+    assert filtered.text.count("data-row") == 50
+
+
 def sent(
     client: httpx.Client, own: AsyncMemory, memory_id: UUID, name: str, fields: dict[str, Any]
 ) -> httpx.Response:

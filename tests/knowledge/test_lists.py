@@ -1,7 +1,9 @@
 """Lists of entities: by prefix, category and order, with counts."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -135,3 +137,30 @@ async def test_mentioning_memories_are_returned_as_records(
     assert [r.memory_id for r in await memory.entities.mentioning(ann)] == [ids[2], ids[0]]
     assert len(await memory.entities.mentioning(ann, include_forgotten=True)) == 3
     assert len(await memory.entities.mentions(ann)) == 3
+
+
+async def test_mentions_as_of_a_time_are_those_of_the_texts_of_that_time(memory: AsyncMemory) -> None:
+    ann = await memory.entities.upsert("person", "Ann", aliases=["安"])
+    sings, swims = (await memory.retain(["Ann sings.", "Bo swims."])).memory_ids
+    (chinese,) = (await memory.retain("安 writes.")).memory_ids
+    (archived,) = (await memory.retain("Ann cooks.")).memory_ids
+    earlier = datetime.now(UTC)
+    await memory.memories.update(sings, content="Bo sings.")
+    await memory.memories.update(swims, content="Ann swims.")
+    await memory.memories.update(chinese, content="Bo writes.")
+    await memory.memories.forget(archived)
+    (reads,) = (await memory.retain("Ann reads.")).memory_ids
+
+    async def found(**fields: Any) -> list[UUID]:
+        return [record.memory_id for record in await memory.entities.mentioning(ann, **fields)]
+
+    assert await found() == [reads, swims]
+    assert await found(as_of=datetime.now(UTC)) == [reads, swims]
+    assert await found(as_of=earlier) == [archived, chinese, sings]
+    assert await found(as_of=earlier, limit=1) == [archived]
+    assert await found(as_of=earlier, before=archived) == [chinese, sings]
+    assert await found(as_of="2000-01-01") == []
+    (record,) = await memory.entities.mentioning(ann, as_of=earlier, before=chinese)
+    assert (record.content, record.version) == ("Ann sings.", 1)
+    with pytest.raises(InvalidInputError, match="as_of"):
+        await memory.entities.mentioning(ann, as_of="yesterday")

@@ -19,7 +19,7 @@ from mnemic.maintenance import jobs as maintenance
 from mnemic.maintenance.series import check_series_window
 from mnemic.runtime import hourly_metrics
 from mnemic.runtime.call_metrics import Call
-from mnemic.runtime.hourly_metrics import BOUNDS_MS
+from mnemic.runtime.hourly_metrics import BOUNDS_MS, HourCounts, add_counts
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from mnemic.types.series import SERIES_OPERATIONS, Series, SeriesCalls
@@ -203,6 +203,23 @@ async def test_growth_has_every_day_and_counts_stored_memories(memory: AsyncMemo
     for days in (0, 91, True):
         with pytest.raises(InvalidInputError, match="from 1 to 90"):
             await memory.metrics.growth(days=days)
+
+
+async def test_growth_keeps_days_that_are_over_and_counts_new_memories(memory: AsyncMemory) -> None:
+    now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    database = core_of(memory).storage.tenant_database
+
+    async def stored(days: int) -> list[int]:
+        return [day.stored_count for day in await memory.metrics.growth(days=days)]
+
+    await add_counts(database, {(now - timedelta(days=3), "retain"): HourCounts(memory_count=7)})
+    assert await stored(4) == [7, 0, 0, 0]
+    await memory.retain("Alice plays the cello.")
+    assert await stored(4) == [7, 0, 0, 1]
+    assert await stored(2) == [0, 1]
+    # More days than were kept are read.
+    await add_counts(database, {(now - timedelta(days=5), "retain"): HourCounts(memory_count=3)})
+    assert await stored(6) == [3, 0, 7, 0, 0, 1]
 
 
 async def test_tenants_do_not_see_each_other(memory: AsyncMemory, foreign_memory: AsyncMemory) -> None:

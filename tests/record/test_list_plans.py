@@ -22,18 +22,28 @@ ROWS = 20_000
 PAGES_MAX = 1_400
 FILL = f"""
     SET session_replication_role = replica;
+    -- VACUUM marks only those pages as visible to all whose commit is on the disk.
+    SET synchronous_commit = on;
     INSERT INTO state.tenants (name) VALUES ('large');
     INSERT INTO state.memories (
-        tenant_id, owner, channel, process, conversation, position, role, name, content, category, tags,
-        source, at
+        tenant_id, memory_id, owner, channel, process, conversation, position, role, name, content, category,
+        tags, source, status, at, created_at, recorded_at
     )
-    SELECT tenant_id, 'alice', '_global', 'test', 'c' || n / 50, n % 50, 'user',
+    SELECT tenant_id,
+        overlay(gen_random_uuid()::text PLACING left(mnemic.first_id_at(at)::text, 13) FROM 1)::uuid,
+        'alice', '_global', 'test', 'c' || n / 50, n % 50, CASE WHEN n = 78 THEN 'system' ELSE 'user' END,
         CASE WHEN n = 77 THEN 'Zoe' END,
         'Memory ' || n || ' says that Bob went to ' || (ARRAY['Berlin', 'Rome', 'Oslo'])[1 + n % 3],
-        (ARRAY['factual', 'preference', 'episodic'])[1 + n % 3],
-        CASE WHEN n % 5000 = 0 THEN ARRAY['rare'] ELSE '{{}}' END, 'imported',
-        now() - ({ROWS} - n) * interval '1 min'
-    FROM state.tenants, generate_series(1, {ROWS}) AS n;
+        CASE WHEN n = 79 THEN 'reference' ELSE (ARRAY['factual', 'preference', 'episodic'])[1 + n % 3] END,
+        CASE WHEN n % 5000 = 0 THEN ARRAY['rare'] ELSE '{{}}' END,
+        CASE WHEN n = 80 THEN 'inferred' ELSE 'imported' END,
+        CASE WHEN n IN (81, 19000) THEN 'archived' ELSE 'active' END,
+        at, at, at
+    FROM state.tenants, generate_series(1, {ROWS}) AS n,
+        LATERAL (SELECT timestamptz '2026-01-01' + n * interval '1 min' AS at) AS times;
+    -- An import stored this one long after it was recorded.
+    UPDATE state.memories SET created_at = '2026-01-01', recorded_at = '2026-01-01'
+    WHERE position = 0 AND conversation = 'c390';
 """
 EVERY: dict[str, Any] = dict.fromkeys(MemoryFilter.__dataclass_fields__)
 FILTERS: dict[str, dict[str, Any]] = {
@@ -46,7 +56,20 @@ FILTERS: dict[str, dict[str, Any]] = {
     "a conversation": {"conversation": "c7"},
     "never recalled": {"never_recalled": True},
     "a role": {"roles": ["user"]},
+    "a rare role": {"roles": ["system"]},
+    "a rare category": {"categories": ["reference"]},
+    "a rare source": {"sources": ["inferred"]},
+    "a rare status": {"statuses": ["archived"]},
+    "nothing": {"statuses": ["merged"]},
+    "long ago": {"as_of": "2026-01-01T01:00:00Z"},
+    "lately": {"as_of": "2026-01-14T12:00:00Z"},
+    "a conversation long ago": {"as_of": "2026-01-03T00:00:00Z", "conversation": "c7"},
+    "a rare status of then": {"as_of": "2026-01-12T00:00:00Z", "statuses": ["archived"]},
+    "a rare source of then": {"as_of": "2026-01-12T00:00:00Z", "sources": ["inferred"]},
+    "a rare role long ago": {"as_of": "2026-01-03T00:00:00Z", "roles": ["system"]},
 }
+FOUND = {"a rare role": 1, "a rare category": 1, "a rare source": 1, "a rare status": 2, "nothing": 0}
+"""How many memories some of the filters match."""
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +96,44 @@ def test_a_page_reads_few_pages(
 ) -> None:
     for label, given in FILTERS.items():
         with subtests.test(label):
-            assert 0 < pages_read(large, "memory_lists.list", given, order=order, limit=50) < PAGES_MAX
+            name = "memory_lists.list_past" if "as_of" in given else "memory_lists.list"
+            past = {"channel": None, "as_of": given.get("as_of")}
+            assert 0 < pages_read(large, name, given, order=order, limit=50, **past) < PAGES_MAX
+
+
+def test_rare_values_and_backdated_memories_are_found(large: tuple[AppConnection, object]) -> None:
+    for label, count in FOUND.items():
+        assert len(listed(large, "memory_lists.list", FILTERS[label])) == count, label
+    # The first sixty minutes, and the one that an import stored later.
+    for order in ("newest", "oldest", "happened"):
+        past = {"channel": None, "as_of": "2026-01-01T01:00:00Z", "order": order}
+        assert len(listed(large, "memory_lists.list_past", {"as_of": past["as_of"]}, **past)) == 61
+
+
+def test_a_full_page_as_of_a_time_has_earlier_versions(large: tuple[AppConnection, object]) -> None:
+    connection, _ = large
+    past = {"as_of": "2026-01-31", "words": "Memory"}
+    connection.execute("SAVEPOINT before")
+    connection.execute(
+        "UPDATE state.memories SET content = 'Another text.' WHERE position = 10 AND conversation = 'c399'"
+    )
+    rows = listed(large, "memory_lists.list_past", past, channel=None, as_of=past["as_of"], limit=50)
+    connection.execute("ROLLBACK TO before")
+    assert len(rows) == 50
+    assert any("Memory 19960 says" in str(row) for row in rows)
+
+
+def test_the_indexes_of_lists_are_used(large: tuple[AppConnection, object]) -> None:
+    connection, tenant_id = large
+    wanted = "SELECT memory_id FROM state.memories WHERE tenant_id = %s AND owner = 'alice' AND "
+    plans = {
+        "status = 'merged' ORDER BY memory_id DESC": "Index Only Scan using memories_recent",
+        "mnemic.is_backdated(memory_id, created_at)": "using memories_backdated",
+    }
+    for condition, expected in plans.items():
+        statement = f"EXPLAIN (COSTS off) {wanted}{condition}"
+        plan = "\n".join(str(row[0]) for row in connection.execute(statement.encode(), [tenant_id]))
+        assert expected in plan
 
 
 def test_facets_are_bounded(large: tuple[AppConnection, object]) -> None:
@@ -86,10 +146,24 @@ def pages_read(
 ) -> int:
     """How many pages a query reads with this filter."""
     connection, tenant_id = large
-    wanted = tuple({**EVERY, "statuses": ["active"], **given}.values())
     statement = f"EXPLAIN (ANALYZE, BUFFERS, COSTS off, TIMING off, FORMAT json) {query(name)}"
-    asked = {"tenant_id": tenant_id, "owner": "alice", "filter": wanted, "before": None, **parameters}
+    asked = asked_for(tenant_id, given, **parameters)
     connection.execute(statement.encode(), asked)  # The first call reads the catalog, too.
     ((found,),) = connection.execute(statement.encode(), asked).fetchall()
     plan = found[0]["Plan"]  # type: ignore[index]
     return int(plan["Shared Hit Blocks"]) + int(plan["Shared Read Blocks"])
+
+
+def listed(
+    large: tuple[AppConnection, object], name: str, given: dict[str, Any], **parameters: Any
+) -> list[Any]:
+    """The memories that a query lists."""
+    connection, tenant_id = large
+    asked = asked_for(tenant_id, given, **{"order": "newest", "limit": 500, **parameters})
+    return connection.execute(query(name).encode(), asked).fetchall()
+
+
+def asked_for(tenant_id: object, given: dict[str, Any], **parameters: Any) -> dict[str, Any]:
+    """The parameters of a query of lists."""
+    wanted = tuple({**EVERY, "statuses": ["active"], **given}.values())
+    return {"tenant_id": tenant_id, "owner": "alice", "filter": wanted, "before": None, **parameters}

@@ -5,15 +5,20 @@ route was found, becomes a page that says what is wrong (`error_page`); a visito
 to the sign-in page.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from functools import partial
 
 from fastapi import Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from mnemic.dashboard.early_head import may_send_early, send_head_first
 from mnemic.dashboard.page_list import PAGES
-from mnemic.dashboard.pages import Page, Redirected, Shown, View
+from mnemic.dashboard.pages import Answer, Page, Redirected, Shown, View
 from mnemic.dashboard.rendering import redirect, render, render_alone
 from mnemic.dashboard.sign_in import sign_in_routes
 from mnemic.dashboard.static_files import ROOT as STATIC
@@ -23,7 +28,7 @@ from mnemic.errors import NotAuthenticatedError
 from mnemic.sdk.http.surface import ROUTES
 from mnemic.server.app import ServerApp
 from mnemic.server.authorisation import authorise, may
-from mnemic.server.browser_sessions import BrowserSessions, check_same_origin
+from mnemic.server.browser_sessions import SAFE_METHODS, BrowserSessions, check_same_origin
 from mnemic.server.problems import Problem
 from mnemic.server.stream import MEDIA_TYPE as EVENT_STREAM
 
@@ -38,7 +43,7 @@ def mount_dashboard(server_app: ServerApp) -> None:
     routes.extend(sign_in_routes(browser_sessions, server_app.authenticator))
     for page in PAGES:
         for view in page.views:
-            endpoint = _endpoint(page, view, server_app, browser_sessions)
+            endpoint = _Endpoint(page, view, server_app, browser_sessions)
             routes.append(Route(ROOT + view.path, endpoint, methods=[view.method]))
     routes.append(Route(ROOT, _front(browser_sessions), methods=["GET"]))
     routes.append(Route(f"{ROOT}/{{rest:path}}", _nothing_here))
@@ -59,27 +64,47 @@ def error_page(request: Request, problem: Problem) -> Response:
     return render(visit, PAGES, Shown("failed.html", context, status=problem.status))
 
 
-def _endpoint(page: Page, view: View, server_app: ServerApp, browser_sessions: BrowserSessions) -> Endpoint:
-    async def endpoint(request: Request) -> Response:
-        check_same_origin(request)
-        found = await browser_sessions.session_of(request)
-        authenticator = server_app.authenticator
-        with authenticator.requests.held(found), authenticator.form_bytes.growing(found) as take:
-            visit = await visit_of(request, server_app, browser_sessions)
-            visit.on_form_part = take
-            visit.page = page.name
-            request.state.visit = visit
-            return await _answer(visit, page, view)
+@dataclass(frozen=True)
+class _Endpoint:
+    """Answers the requests of a view. An ASGI app, because a page may be sent in two parts."""
 
-    return endpoint
+    page: Page
+    view: View
+    server_app: ServerApp
+    browser_sessions: BrowserSessions
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        request = Request(scope, receive, send)
+        check_same_origin(request)
+        found = await self.browser_sessions.session_of(request)
+        authenticator = self.server_app.authenticator
+        with authenticator.requests.held(found), authenticator.form_bytes.growing(found) as take:
+            visit = await visit_of(request, self.server_app, self.browser_sessions)
+            visit.on_form_part = take
+            visit.page = self.page.name
+            request.state.visit = visit
+            answer = partial(_answer, visit, self.page, self.view)
+            if self._is_first_view() and may_send_early(visit) and visit.may(self.view.call):
+                await send_head_first(request, answer, send)
+                return
+            response = await answer()
+        await response(scope, receive, send)
+
+    def _is_first_view(self) -> bool:
+        return self.view is self.page.views[0]
 
 
 async def _answer(visit: Visit, page: Page, view: View) -> Response:
     """Run a view, and turn its answer into a response."""
+    reads = visit.request.method in SAFE_METHODS
+    if not reads or not (visit.owner or page.reads_owners):
+        await visit.read_owners()
     authorise(visit.key, ROUTES[view.call])
     if page.needs_owner and not visit.owner:
         return render(visit, PAGES, Shown("no_owner.html", {"page": page}))
-    answer = await view.run(visit)
+    is_framed = reads and view.has_frame and not visit.is_part
+    answer = await (_beside_frame(visit, page, view) if is_framed else view.run(visit))
     if isinstance(answer, Shown):
         await _read_badges(visit)
         return render(visit, PAGES, answer)
@@ -88,12 +113,30 @@ async def _answer(visit: Visit, page: Page, view: View) -> Response:
     return answer
 
 
-async def _read_badges(visit: Visit) -> None:
+async def _beside_frame(visit: Visit, page: Page, view: View) -> Answer:
+    """Run a view that reads; what the frame around it shows is read at the same time."""
+    without = () if visit.fragment else page.reads_badges_of
+    answer, owners, badges = await asyncio.gather(
+        view.run(visit),
+        visit.read_owners(),
+        _read_badges(visit, without=without),
+        return_exceptions=True,
+    )
+    if isinstance(answer, BaseException):
+        raise answer
+    for failed in (owners, badges):
+        if failed is not None:
+            raise failed
+    return answer
+
+
+async def _read_badges(visit: Visit, *, without: Collection[str] = ()) -> None:
     """Read the texts of the navigation, which only a whole page has, unless the view has read them."""
     if visit.fragment or not visit.owner:
         return
     for page in PAGES:
-        if page.badge is not None and page.name not in visit.badges and visit.may(page.call):
+        is_known = page.name in visit.badges or page.name in without
+        if page.badge is not None and not is_known and visit.may(page.call):
             visit.badges[page.name] = await page.badge(visit)
 
 

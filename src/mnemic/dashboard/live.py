@@ -16,13 +16,15 @@ from mnemic.types.event import Event, EventType
 
 async def live_events(
     visit: Visit,
-    to_html: Callable[[Event], str],
+    to_html: Callable[[Event], str | None],
     *,
     types: Sequence[EventType] | None = None,
     everybody: bool = False,
     start: str = "now",
 ) -> Response:
     """The stream of events of the owner that the visitor looks at, each as HTML, from `start` on.
+
+    Events for which `to_html` returns None only move the position.
 
     With `everybody`, those of the whole tenant; a key that is bound to an owner still sees only that one's.
 
@@ -43,7 +45,7 @@ async def live_events(
     )
 
 
-def _message(position: int, html: str) -> bytes:
+def _message(position: int, html: str | None) -> bytes:
     """A message of a stream. Its data may have several lines, but no other line ends than `\\n`."""
-    lines = "".join(f"data: {line}\n" for line in html.splitlines())
+    lines = "".join(f"data: {line}\n" for line in (html or "").splitlines())
     return f"id: {position}\n{lines}\n".encode()

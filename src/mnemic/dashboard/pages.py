@@ -51,6 +51,8 @@ class View:
     path: str
     run: Run
     call: str
+    has_frame: bool = True
+    """Whether a GET answers with a page, not with a stream, a file or a number."""
 
 
 Group = Literal["Memory", "Care", "Machinery", "Access"]
@@ -69,6 +71,10 @@ class Page:
     key: str = ""
     badge: Callable[[Visit], Awaitable[str]] | None = None
     """Gives the text beside the page in the navigation, such as how much waits."""
+    reads_badges_of: tuple[str, ...] = ()
+    """Names of the pages whose badges the first view of this page reads for itself."""
+    reads_owners: bool = False
+    """Whether its first view waits for the owner itself (`Visit.read_owners`), where it needs one."""
     needs_owner: bool = False
     """Whether it shows one owner: without one, the visitor first sees how to create memories."""
 

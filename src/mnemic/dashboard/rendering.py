@@ -75,7 +75,7 @@ def render(visit: Visit, pages: tuple[Page, ...], shown: Shown) -> Response:
     notice = read_notice(visit.request) if not is_part else None
     context = {
         "visit": visit,
-        "layout": "inside.html" if fragment == MAIN else "frame.html",
+        "layout": "part.html" if visit.is_part else "inside.html" if fragment == MAIN else "frame.html",
         "navigation": _navigation(visit, pages),
         "notice": notice,
         **shown.context,
@@ -129,6 +129,7 @@ def environment() -> Environment:
         number=number,
         percent=percent,
         plural=plural,
+        second=second,
         short=short,
         short_id=short_id,
         size=size,
@@ -143,6 +144,11 @@ def environment() -> Environment:
 def when(moment: datetime | None) -> str:
     """A time to the minute."""
     return f"{moment.astimezone(UTC):%-d %b %Y, %H:%M}" if moment is not None else "–"
+
+
+def second(moment: datetime) -> str:
+    """A time to the second, for programs."""
+    return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
 def day(moment: datetime | None) -> str:

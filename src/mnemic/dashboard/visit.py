@@ -1,5 +1,6 @@
 """One request of a signed-in visitor: who it is, what the key allows, and the fields that were sent."""
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,7 +34,8 @@ class Visit:
     """A request, and everything that a view needs to answer it.
 
     `memory` obeys the key: it makes only the calls that the key may make over HTTP. It is scoped to `owner`,
-    the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from.
+    the owner that the visitor looks at; "" if there is none yet. `owners` are the ones to choose from; None
+    before they are read.
     `tenant_memory` is the same without that scope, for pages of the whole tenant.
     """
 
@@ -46,10 +48,12 @@ class Visit:
     on_form_part: Callable[[int], None] = lambda size: None
     """Takes bytes of a form from the quota of the key."""
     owner: str = ""
-    owners: list[str] = field(default_factory=list)
+    owners: list[str] | None = None
     page: str = ""
     badges: dict[str, str] = field(default_factory=dict)
     """Texts beside pages in the navigation, by the names of the pages."""
+    _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while the owners are read."""
 
     @property
     def key(self) -> ApiKey:
@@ -67,6 +71,11 @@ class Visit:
         return self.request.path_params
 
     @property
+    def is_part(self) -> bool:
+        """Whether the script asks for less than the inside of the page."""
+        return self.fragment not in ("", MAIN)
+
+    @property
     def fragment(self) -> str:
         """The part of the page that the script asks for, such as "#found"; "" for a whole page."""
         return self.request.headers.get(FRAGMENT_HEADER, "")
@@ -77,9 +86,14 @@ class Visit:
 
     def url(self, page: str, **fields: Any) -> str:
         """The address of a page below `/ui`, for the same owner; fields that are None or "" are left out."""
+        kept = self.fields(**fields)
+        return f"{ROOT}/{page}" + (f"?{kept}" if kept else "")
+
+    def fields(self, **fields: Any) -> str:
+        """The fields of such an address alone."""
         given = {"owner": self.owner} | fields if self.key.owner is None else fields
         kept = {name: value for name, value in given.items() if value not in (None, "", [], ())}
-        return f"{ROOT}/{page}" + (f"?{urlencode(kept, doseq=True)}" if kept else "")
+        return urlencode(kept, doseq=True)
 
     def url_here(self, **fields: Any) -> str:
         """The address of this page with some fields of its URL replaced."""
@@ -89,13 +103,31 @@ class Visit:
         page = self.request.url.path.removeprefix(f"{ROOT}/")
         return self.url(page, **(given | fields))
 
+    def look_at(self, owner: str) -> None:
+        """Scope `memory` to an owner."""
+        self.owner = owner
+        self.memory = self.tenant_memory.scope(owner=owner)
+
+    async def read_owners(self) -> None:
+        """Read the owners to choose from, once, and look at the first if the visitor has named none."""
+        async with self._reading:
+            if self.owners is None:
+                may_choose = self.key.owner is None and self.may("admin.owners")
+                found = await self.tenant_memory.admin.owners(limit=OWNERS_LISTED_MAX) if may_choose else []
+                self.owners = list(found)
+            if not self.owner and self.owners:
+                self.look_at(self.owners[0])
+
     async def form(self) -> Fields:
         """The fields of the form that was sent."""
         return await read_form(self.request, on_part=self.on_form_part)
 
 
 async def visit_of(request: Request, server: ServerApp, browser_sessions: BrowserSessions) -> Visit:
-    """The visit of a signed-in visitor; NotAuthenticatedError if nobody is signed in."""
+    """The visit of a signed-in visitor; NotAuthenticatedError if nobody is signed in.
+
+    Its owner is known if the URL names it or the key is bound to it; `read_owners` chooses one otherwise.
+    """
     found = await browser_sessions.session_of(request)
     memory = await server.authenticator.guarded_memory_of(
         found, request.state.request_id, action=ACTION, audits_from="write"
@@ -105,10 +137,6 @@ async def visit_of(request: Request, server: ServerApp, browser_sessions: Browse
     authorise(found.key, WHO_AM_I_ROUTE, [named])
     if found.key.owner is not None:
         visit.owner, visit.owners = found.key.owner, [found.key.owner]
-        return visit
-    if visit.may("admin.owners"):
-        visit.owners = list(await memory.admin.owners(limit=OWNERS_LISTED_MAX))
-    visit.owner = check_name("owner", named) if named else next(iter(visit.owners), "")
-    if visit.owner:
-        visit.memory = memory.scope(owner=visit.owner)
+    elif named:
+        visit.look_at(check_name("owner", named))
     return visit

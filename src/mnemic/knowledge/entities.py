@@ -18,6 +18,7 @@ from mnemic.db.json_value import as_jsonb_object
 from mnemic.db.pagination import newest_first
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.knowledge.mentions import link_entities, link_new_names
+from mnemic.knowledge.past_mentions import mentioning_as_of
 from mnemic.knowledge.references import (
     Reference,
     check_category,
@@ -187,11 +188,12 @@ async def list_mentioning(
     scope: Scope,
     entity: EntityReference,
     *,
+    as_of: datetime | str | None,
     include_forgotten: bool,
     before: UUID | str | None,
     limit: int,
 ) -> list[MemoryRecord]:
-    """The memories that mention an entity, newest first."""
+    """The memories that mention an entity, newest first; or those that did at a moment, as they were then."""
     found = await get_entity(database, scope, entity)
     parameters = {
         "owner": found.owner,
@@ -200,7 +202,10 @@ async def list_mentioning(
         "before": check_id("before", before) if before is not None else None,
         "limit": check_limit(limit),
     }
+    moment = None if as_of is None else check_time("as_of", as_of)
     async with database.transaction() as transaction:
+        if moment is not None:
+            return await mentioning_as_of(transaction, {**parameters, "as_of": moment})
         rows = await transaction.rows("mentions.records_of", parameters)
     return [MemoryRecord.from_row(row) for row in rows]
 

@@ -30,13 +30,17 @@ async def read_attention(core: Core) -> list[Concern]:
         "acts_days": ACTS_DAYS,
         "idle_s": LATE_CONSOLIDATION_S,
     }
-    async with core.storage.tenant_database.transaction() as transaction:
-        found = [Concern(**row) for row in await transaction.rows("attention.counts", parameters)]
-        account = await transaction.first("attention.spend")
+    (found, account), disk = await asyncio.gather(_counted(core, parameters), asyncio.to_thread(_disk, core))
     spend = _spend(account, core.settings.spend_cap_usd_per_day) if account is not None else None
-    disk = await asyncio.to_thread(_disk, core)
     found += [concern for concern in (spend, disk) if concern is not None]
     return sorted(found, key=lambda concern: CONCERN_KINDS.index(concern.kind))
+
+
+async def _counted(core: Core, parameters: dict[str, int]) -> tuple[list[Concern], Row | None]:
+    """What has too many of something, and the spend account."""
+    async with core.storage.tenant_database.transaction() as transaction:
+        found = [Concern(**row) for row in await transaction.rows("attention.counts", parameters)]
+        return found, await transaction.first("attention.spend")
 
 
 def _spend(account: Row, operator_cap: Decimal | None) -> Concern | None:

@@ -7,7 +7,7 @@ that a percentile is accurate to some percent.
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +19,7 @@ from mnemic.db.database import TenantDatabase
 from mnemic.errors import InvalidInputError, MnemicError
 from mnemic.recall.refusal import refusal_threshold
 from mnemic.runtime.core import Core
-from mnemic.runtime.hourly_metrics import BOUNDS_MS, BUCKET_COUNT
+from mnemic.runtime.hourly_metrics import BOUNDS_MS, BUCKET_COUNT, PastGrowth
 from mnemic.types.checks import check_time, check_whole
 from mnemic.types.series import (
     CONFIDENCE_BINS,
@@ -65,14 +65,28 @@ async def read_series(core: Core, *, hours: object, since: object, until: object
 async def read_growth(core: Core, *, days: object) -> list[GrowthDay]:
     """The memories stored on each of the last days, today last; much cheaper than their series."""
     count = check_whole("days", days, 1, KEEP_DAYS)
-    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    today = datetime.now(UTC).date()
     since = today - timedelta(days=count - 1)
     await _write_own_counts(core)
-    async with core.storage.tenant_database.transaction() as transaction:
-        rows = await transaction.rows("hourly_metrics.growth", {"since": since})
-    stored = {row["day"]: row["stored_count"] for row in rows}
-    listed = [(since + timedelta(days=number)).date() for number in range(count)]
+    stored = await _stored_since(core, since, today)
+    listed = [since + timedelta(days=number) for number in range(count)]
     return [GrowthDay(day, stored.get(day, 0)) for day in listed]
+
+
+async def _stored_since(core: Core, since: date, today: date) -> dict[date, int]:
+    """Stored memories by day. Days before yesterday, which change no more, are read once a day."""
+    past, yesterday = core.past_growth, today - timedelta(days=1)
+    is_known = past is not None and past.read_on == today and past.since <= since
+    read_since = max(since, yesterday) if is_known else since
+    parameters = {"since": datetime.combine(read_since, time(), UTC)}
+    async with core.storage.tenant_database.transaction() as transaction:
+        rows = await transaction.rows("hourly_metrics.growth", parameters)
+    stored = {row["day"]: row["stored_count"] for row in rows}
+    if past is not None and is_known:
+        return {**past.stored, **stored}
+    over = {day: stored_count for day, stored_count in stored.items() if day < yesterday}
+    core.past_growth = PastGrowth(today, since, over)
+    return stored
 
 
 async def prune(database: TenantDatabase, *, limit: int) -> int:

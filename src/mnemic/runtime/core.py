@@ -19,7 +19,7 @@ from mnemic.runtime.background_tasks import BackgroundTasks
 from mnemic.runtime.call_metrics import Call, CallMetrics, Operation
 from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.fair_slots import FairSlots
-from mnemic.runtime.hourly_metrics import HourlyMetrics
+from mnemic.runtime.hourly_metrics import HourlyMetrics, PastGrowth
 from mnemic.runtime.in_process_worker import InProcessWorker
 from mnemic.runtime.job_types import JobTable
 from mnemic.runtime.models_in_use import Models
@@ -58,6 +58,7 @@ class Core:
         self.embedding_turns = FairSlots(1, what="texts")
         self.background_tasks.on_close(RECALL_COUNTS, self.write_recalled_counts)
         self.background_tasks.on_close(HOURLY_METRICS, self.write_hourly_metrics)
+        self.past_growth: PastGrowth | None = None
         self._storage = storage
         self._owns_storage = storage is None
         self._is_guest = False

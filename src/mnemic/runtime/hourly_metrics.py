@@ -13,7 +13,7 @@ import logging
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from psycopg.types.json import Jsonb
@@ -145,6 +145,15 @@ class HourlyMetrics:
         for key in sorted(self._rows)[:-KEPT_MAX_ROWS]:
             del self._rows[key]
             logger.warning("the metrics of an hour are lost, since they could not be written for long")
+
+
+@dataclass(frozen=True)
+class PastGrowth:
+    """Memories stored on days that change no more: from `since` to the day before yesterday of `read_on`."""
+
+    read_on: date
+    since: date
+    stored: Mapping[date, int]
 
 
 async def add_counts(database: TenantDatabase, counts: Mapping[HourKey, HourCounts]) -> None:

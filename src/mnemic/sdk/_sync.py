@@ -1709,6 +1709,7 @@ class Entities(Facade[AsyncEntities]):
         self,
         entity: EntityReference,
         *,
+        as_of: datetime | str | None = None,
         include_forgotten: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
@@ -1716,11 +1717,17 @@ class Entities(Facade[AsyncEntities]):
     ) -> Sequence[MemoryRecord]:
         """Return the memories that mention an entity, newest first, whatever their status.
 
+        With `as_of`, those whose text of that time mentions it, as they were known then.
         `mentions` returns only their ids, and those of forgotten memories, too.
         """
         return self._portal.run(
             self._async.mentioning(
-                entity, include_forgotten=include_forgotten, before=before, limit=limit, owner=owner
+                entity,
+                as_of=as_of,
+                include_forgotten=include_forgotten,
+                before=before,
+                limit=limit,
+                owner=owner,
             )
         )
 

@@ -1144,6 +1144,89 @@ BEGIN
 END
 $_$;
 
+CREATE FUNCTION mnemic.few_memories(of_tenant uuid, of_owner text, filter mnemic.memory_filter, indexed tsquery, reads_past boolean, few_max integer) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_sort TO 'off'
+    AS $$
+DECLARE
+    wanted_scope bigint[] := mnemic.scope_key(of_tenant, of_owner);
+    few uuid[];
+BEGIN
+    IF indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past THEN
+        few := ARRAY(
+            SELECT found.memory_id
+            FROM (
+                SELECT now.memory_id
+                FROM state.memories AS now
+                WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope
+                  AND (indexed IS NULL OR now.words @@ indexed)
+                  -- An earlier version may have had other tags.
+                  AND ((filter).tags IS NULL OR reads_past OR now.tags @> (filter).tags)
+                  AND (now.tenant_id = of_tenant) IS TRUE AND (now.owner = of_owner) IS TRUE
+                UNION ALL
+                SELECT past.memory_id
+                FROM state.memory_versions AS past
+                WHERE reads_past
+                  AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ indexed
+                  AND (past.tenant_id = of_tenant) IS TRUE AND (past.owner = of_owner) IS TRUE
+            ) AS found
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) <= few_max THEN
+            RETURN few;
+        END IF;
+    END IF;
+    IF (filter).conversation IS NOT NULL THEN
+        few := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner
+              AND memories.conversation = (filter).conversation
+            ORDER BY memories.position
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) <= few_max THEN
+            RETURN few;
+        END IF;
+    END IF;
+    IF NOT reads_past AND num_nonnulls((filter).since, (filter).until) > 0 THEN
+        few := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner
+              AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
+              AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
+            ORDER BY coalesce(memories.at, memories.created_at)
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) <= few_max THEN
+            RETURN few;
+        END IF;
+    END IF;
+    IF (filter).roles IS NOT NULL
+        OR NOT reads_past AND num_nonnulls((filter).categories, (filter).statuses, (filter).sources) > 0
+    THEN
+        few := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner
+              AND (reads_past OR (filter).categories IS NULL OR memories.category = ANY((filter).categories))
+              AND (reads_past OR (filter).statuses IS NULL OR memories.status = ANY((filter).statuses))
+              AND (reads_past OR (filter).sources IS NULL OR memories.source = ANY((filter).sources))
+              AND ((filter).roles IS NULL OR memories.role = ANY((filter).roles))
+            ORDER BY memories.memory_id DESC
+            LIMIT few_max + 1
+        );
+        IF cardinality(few) <= few_max THEN
+            RETURN few;
+        END IF;
+    END IF;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION mnemic.fill_reembedding_backlog(wanted text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -1344,6 +1427,10 @@ BEGIN
     WHERE sessions.secret_hash = decode(hash, 'hex');
 END
 $_$;
+
+CREATE FUNCTION mnemic.first_id_at(moment timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ((lpad(to_hex(((EXTRACT(epoch FROM (moment - '1970-01-01 00:00:00+00'::timestamp with time zone)) * (1000)::numeric))::bigint), 12, '0'::text) || '70000000000000000000'::text))::uuid;
 
 CREATE FUNCTION mnemic.fold(given text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -1692,6 +1779,10 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.is_backdated(memory_id uuid, created_at timestamp with time zone) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (memory_id > ((lpad(to_hex((((EXTRACT(epoch FROM (created_at - '1970-01-01 00:00:00+00'::timestamp with time zone)) * (1000)::numeric))::bigint + 3600000)), 12, '0'::text) || '70000000000000000000'::text))::uuid);
+
 CREATE FUNCTION mnemic.is_granted_today(of_tenant uuid, wanted_id uuid, granted mnemic.recall_filter) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2021,7 +2112,6 @@ CREATE FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_fil
     AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
-    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
     newest_max CONSTANT int := 4000;
     viewed mnemic.recall_filter;
@@ -2031,6 +2121,7 @@ DECLARE
     names_query tsquery;
     reads_past boolean;
     few uuid[] := (filter).ids;
+    few_now uuid[];
     before_at timestamptz;
     oldest_tried uuid;
     page uuid[];
@@ -2048,9 +2139,18 @@ BEGIN
         FROM (SELECT plainto_tsquery('english', given) FROM unnest((filter).names) AS given) AS found (named);
         indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
     END IF;
-    IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
-        IF ordering = 'newest' THEN
-            PERFORM set_config('enable_sort', 'off', true);
+    PERFORM set_config('enable_sort', 'off', true);
+    -- Nearly all memories are active, so that this alone is no reason to look for a few.
+    IF few IS NULL AND (
+        indexed IS NOT NULL OR (filter).statuses <> ARRAY['active']
+        OR num_nonnulls(
+            (filter).tags, (filter).conversation, (filter).since, (filter).until, (filter).categories, (filter).sources,
+            (filter).roles
+        ) > 0
+    ) THEN
+        IF ordering = 'newest' AND NOT reads_past
+            AND num_nonnulls((filter).conversation, (filter).since, (filter).until) = 0
+        THEN
             SELECT memories.memory_id INTO oldest_tried
             FROM state.memories
             WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
@@ -2070,99 +2170,29 @@ BEGIN
                     RETURN;
                 END IF;
             END IF;
-            PERFORM set_config('enable_sort', 'on', true);
         END IF;
-        few := ARRAY(
-            SELECT found.memory_id
-            FROM (
-                SELECT now.memory_id
-                FROM state.memories AS now
-                WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope
-                  AND (indexed IS NULL OR now.words @@ indexed)
-                  -- An earlier version may have had other tags.
-                  AND ((filter).tags IS NULL OR reads_past OR now.tags @> (filter).tags)
-                  AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-                UNION ALL
-                SELECT past.memory_id
-                FROM state.memory_versions AS past
-                WHERE reads_past
-                  AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ indexed
-                  AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-            ) AS found
-            LIMIT few_max + 1
-        );
-        IF cardinality(few) > few_max THEN
-            few := NULL;
+        few := mnemic.few_memories(verified_tenant, wanted_owner, filter, indexed, reads_past, few_max);
+        IF reads_past AND few IS NULL THEN
+            few_now := mnemic.few_memories(verified_tenant, wanted_owner, filter, indexed, false, few_max);
         END IF;
     END IF;
-    IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
-        PERFORM set_config('enable_sort', 'off', true);
-        IF (filter).conversation IS NOT NULL THEN
-            few := ARRAY(
-                SELECT memories.memory_id
-                FROM state.memories
-                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-                  AND memories.conversation = (filter).conversation
-                ORDER BY memories.position
-                LIMIT few_max + 1
-            );
-        ELSE
-            few := ARRAY(
-                SELECT memories.memory_id
-                FROM state.memories
-                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-                  AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
-                  AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
-                ORDER BY coalesce(memories.at, memories.created_at)
-                LIMIT few_max + 1
-            );
-        END IF;
-        IF cardinality(few) > few_max THEN
-            few := NULL;
-        END IF;
-        PERFORM set_config('enable_sort', 'on', true);
+    IF reads_past THEN
+        RETURN QUERY
+        SELECT mnemic.list_past_memories(
+            verified_tenant, wanted_owner, filter, viewed, wanted, few, few_now, ordering, before, most
+        );
+        RETURN;
     END IF;
     IF ordering = 'happened' AND before IS NOT NULL THEN
         SELECT coalesce(memories.at, memories.created_at) INTO before_at
         FROM state.memories
         WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.memory_id = before;
     END IF;
-    IF few IS NULL AND reads_past AND ordering = 'newest' THEN
-        -- Each half in the order of its index.
-        PERFORM set_config('enable_sort', 'off', true);
+    IF few IS NOT NULL THEN
+        PERFORM set_config('enable_sort', 'on', true);
         RETURN QUERY
         SELECT found.memory_id
-        FROM (
-            (
-                SELECT now.memory_id
-                FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS now
-                WHERE before IS NULL OR now.memory_id < before
-                ORDER BY now.memory_id DESC
-                LIMIT most
-            )
-            UNION ALL
-            (
-                SELECT past.memory_id
-                FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS past
-                WHERE before IS NULL OR past.memory_id < before
-                ORDER BY past.memory_id DESC
-                LIMIT most
-            )
-        ) AS found
-        ORDER BY found.memory_id DESC
-        LIMIT most;
-        RETURN;
-    END IF;
-    IF few IS NOT NULL OR reads_past THEN
-        RETURN QUERY
-        SELECT found.memory_id
-        FROM (
-            SELECT now.memory_id, now.happened_at
-            FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS now
-            UNION ALL
-            SELECT past.memory_id, past.happened_at
-            FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS past
-        ) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
         WHERE before IS NULL
            OR CASE ordering
                WHEN 'newest' THEN found.memory_id < before
@@ -2176,7 +2206,6 @@ BEGIN
         LIMIT most;
         RETURN;
     END IF;
-    PERFORM set_config('enable_sort', 'off', true);
     IF ordering = 'newest' THEN
         RETURN QUERY
         SELECT found.memory_id
@@ -2199,6 +2228,173 @@ BEGIN
         ORDER BY found.happened_at DESC, found.memory_id DESC
         LIMIT most;
     END IF;
+END
+$$;
+
+CREATE FUNCTION mnemic.list_past_memories(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, few uuid[], few_now uuid[], ordering text, before uuid, most integer) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_sort TO 'on'
+    AS $$
+DECLARE
+    few_max CONSTANT int := 2000;
+    -- To list by when it happened, so many known memories are read and sorted, unless the others that would be skipped in
+    -- that order are not more.
+    sorted_max CONSTANT int := 20000;
+    later uuid;
+    backdated uuid[] := '{}';
+    later_count int;
+    before_at timestamptz;
+BEGIN
+    IF few IS NULL AND (filter).as_of IS NOT NULL THEN
+        later := mnemic.first_id_at((filter).as_of + interval '1 hour');
+        backdated := ARRAY(
+            SELECT memories.memory_id
+            FROM state.memories
+            WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner
+              AND mnemic.is_backdated(memories.memory_id, memories.created_at)
+              AND memories.memory_id >= later AND memories.created_at <= (filter).as_of
+            LIMIT few_max + 1
+        );
+        IF cardinality(backdated) > few_max THEN
+            later := NULL;
+            backdated := '{}';
+        END IF;
+    END IF;
+    IF ordering = 'happened' THEN
+        SELECT coalesce(memories.at, memories.created_at) INTO before_at
+        FROM state.memories
+        WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner AND memories.memory_id = before;
+        IF few IS NULL AND few_now IS NULL THEN
+            few := ARRAY(
+                SELECT memories.memory_id
+                FROM state.memories
+                WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner
+                  AND (later IS NULL OR memories.memory_id < later)
+                LIMIT sorted_max + 1
+            ) || backdated;
+            IF cardinality(few) > few_max THEN
+                SELECT count(*) INTO later_count
+                FROM (
+                    SELECT FROM state.memories
+                    WHERE memories.tenant_id = of_tenant AND memories.owner = of_owner AND memories.memory_id >= later
+                    LIMIT sorted_max + 1
+                ) AS unknown;
+                IF cardinality(few) > sorted_max OR later_count <= sorted_max THEN
+                    few := NULL;
+                END IF;
+            END IF;
+        END IF;
+    END IF;
+    IF few IS NOT NULL THEN
+        RETURN QUERY
+        SELECT found.memory_id
+        FROM (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few) AS now
+            UNION ALL
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(of_tenant, of_owner, filter, viewed, wanted, few) AS past
+        ) AS found
+        WHERE before IS NULL
+           OR CASE ordering
+               WHEN 'newest' THEN found.memory_id < before
+               WHEN 'oldest' THEN found.memory_id > before
+               ELSE (found.happened_at, found.memory_id) < (before_at, before)
+           END
+        ORDER BY
+            CASE WHEN ordering = 'newest' THEN found.memory_id END DESC,
+            CASE WHEN ordering = 'oldest' THEN found.memory_id END,
+            found.happened_at DESC, found.memory_id DESC
+        LIMIT most;
+        RETURN;
+    END IF;
+    -- Each part in the order of its index, up to a page.
+    PERFORM set_config('enable_sort', 'off', true);
+    RETURN QUERY
+    SELECT found.memory_id
+    FROM (
+        (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few_now) AS now
+            WHERE ordering = 'newest' AND (later IS NULL OR now.memory_id < later)
+              AND (before IS NULL OR now.memory_id < before)
+            ORDER BY now.memory_id DESC
+            LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(of_tenant, of_owner, filter, viewed, wanted, NULL) AS past
+            WHERE ordering = 'newest' AND (later IS NULL OR past.memory_id < later)
+              AND (before IS NULL OR past.memory_id < before)
+            ORDER BY past.memory_id DESC
+            LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few_now) AS now
+            WHERE ordering = 'oldest' AND (later IS NULL OR now.memory_id < later)
+              AND (before IS NULL OR now.memory_id > before)
+            ORDER BY now.memory_id
+            LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(of_tenant, of_owner, filter, viewed, wanted, NULL) AS past
+            WHERE ordering = 'oldest' AND (later IS NULL OR past.memory_id < later)
+              AND (before IS NULL OR past.memory_id > before)
+            ORDER BY past.memory_id
+            LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT now.memory_id, now.happened_at
+            FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, few_now) AS now
+            WHERE ordering = 'happened' AND (later IS NULL OR now.memory_id < later)
+              AND (before IS NULL OR (now.happened_at, now.memory_id) < (before_at, before))
+            ORDER BY now.happened_at DESC, now.memory_id DESC
+            LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT past.memory_id, past.happened_at
+            FROM mnemic.listed_versions(of_tenant, of_owner, filter, viewed, wanted, NULL) AS past
+            WHERE ordering = 'happened' AND (later IS NULL OR past.memory_id < later)
+              AND (before IS NULL OR (past.happened_at, past.memory_id) < (before_at, before))
+            ORDER BY past.happened_at DESC, past.memory_id DESC
+            LIMIT most
+        )
+        UNION ALL
+        (
+            SELECT odd.memory_id, odd.happened_at
+            FROM (
+                SELECT now.memory_id, now.happened_at
+                FROM mnemic.listed_memories(of_tenant, of_owner, filter, viewed, wanted, backdated) AS now
+                UNION ALL
+                SELECT past.memory_id, past.happened_at
+                FROM mnemic.listed_versions(of_tenant, of_owner, filter, viewed, wanted, backdated) AS past
+            ) AS odd
+            WHERE cardinality(backdated) > 0
+              AND (
+                  before IS NULL
+                  OR CASE ordering
+                      WHEN 'newest' THEN odd.memory_id < before
+                      WHEN 'oldest' THEN odd.memory_id > before
+                      ELSE (odd.happened_at, odd.memory_id) < (before_at, before)
+                  END
+              )
+        )
+    ) AS found
+    ORDER BY
+        CASE WHEN ordering = 'newest' THEN found.memory_id END DESC,
+        CASE WHEN ordering = 'oldest' THEN found.memory_id END,
+        found.happened_at DESC, found.memory_id DESC
+    LIMIT most;
 END
 $$;
 
@@ -2810,6 +3006,26 @@ BEGIN
         jsonb_build_object('purpose', NEW.purpose, 'state', NEW.state)
     );
     PERFORM mnemic.request_wakeup('events');
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION mnemic.publish_context_events() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' AND mnemic.verified_claim('maintenance') IS NOT NULL THEN
+        RETURN NULL;
+    END IF;
+    INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)
+    SELECT
+        tenant_id, owner, TG_ARGV[0], session,
+        jsonb_build_object('call_count', call_count, 'epoch', epoch, 'tokens', tokens, 'zone', zone)
+    FROM changed_rows;
+    IF FOUND THEN
+        PERFORM mnemic.request_wakeup('events');
+    END IF;
     RETURN NULL;
 END
 $$;
@@ -4935,6 +5151,37 @@ BEGIN
     LEFT JOIN mnemic.vector_models AS next_one ON next_one.model = used.next_model
     JOIN pg_extension ON extname = 'vector'
     JOIN pg_type AS halfvec ON halfvec.typnamespace = extnamespace AND halfvec.typname = 'halfvec';
+END
+$$;
+
+CREATE FUNCTION mnemic.versions_with_phrases(wanted_owner text, phrases text[], as_of timestamp with time zone, before uuid, most integer) RETURNS TABLE(memory_id uuid, version integer, content text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET client_min_messages TO 'warning'
+    AS $$
+DECLARE
+    verified_tenant uuid := mnemic.current_tenant();
+    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
+    wanted tsquery := '';
+    phrase text;
+BEGIN
+    IF verified_tenant IS NULL THEN
+        RAISE insufficient_privilege USING MESSAGE = 'no tenant was proved';
+    END IF;
+    FOREACH phrase IN ARRAY phrases LOOP
+        wanted := wanted || phraseto_tsquery('english', phrase);
+    END LOOP;
+    RETURN QUERY
+    SELECT past.memory_id, past.version, past.content
+    FROM state.memory_versions AS past
+    JOIN state.memories AS now ON now.tenant_id = verified_tenant AND now.memory_id = past.memory_id
+    WHERE mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ wanted
+      AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
+      AND past.recorded_at <= as_of AND past.known_until > as_of
+      AND (before IS NULL OR past.memory_id < before)
+      AND now.content <> past.content
+    ORDER BY past.memory_id DESC
+    LIMIT most;
 END
 $$;
 
@@ -8708,6 +8955,8 @@ CREATE INDEX group_members_owner ON state.group_members USING btree (tenant_id, 
 
 CREATE INDEX journal_events_recent ON state.journal_events USING btree (tenant_id, owner, at DESC, event_id DESC);
 
+CREATE INDEX memories_backdated ON state.memories USING btree (tenant_id, owner, memory_id) WHERE mnemic.is_backdated(memory_id, created_at);
+
 CREATE INDEX memories_browse ON state.memories USING btree (tenant_id, owner, category, memory_id DESC);
 
 CREATE UNIQUE INDEX memories_content ON state.memories USING btree (tenant_id, content_hash, owner, branch) NULLS NOT DISTINCT WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (COALESCE(chunk_index, 0) = 0));
@@ -8734,7 +8983,7 @@ CREATE INDEX memories_of_branch ON state.memories USING btree (tenant_id, owner,
 
 CREATE INDEX memories_pending_review ON state.memories USING btree (tenant_id, owner, memory_id) WHERE ((status = 'pending_review'::text) AND (deleted_at IS NULL));
 
-CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC);
+CREATE INDEX memories_recent ON state.memories USING btree (tenant_id, owner, memory_id DESC) INCLUDE (category, status, source, role);
 
 CREATE INDEX memories_superseded_by ON state.memories USING btree (tenant_id, superseded_by) WHERE (superseded_by IS NOT NULL);
 
@@ -8864,6 +9113,8 @@ CREATE TRIGGER keep_version BEFORE UPDATE ON state.memories FOR EACH ROW WHEN ((
 
 CREATE TRIGGER publish_applied AFTER UPDATE ON state.changesets FOR EACH ROW WHEN (((old.state <> new.state) AND (new.state = 'applied'::text))) EXECUTE FUNCTION mnemic.publish_changeset_event('changeset.applied');
 
+CREATE TRIGGER publish_changed AFTER UPDATE ON state.context_sessions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_context_events('context.changed');
+
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.changed');
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.changed');
@@ -8872,6 +9123,8 @@ CREATE TRIGGER publish_changed AFTER UPDATE ON state.memories FOR EACH ROW WHEN 
 
 CREATE TRIGGER publish_changed AFTER UPDATE ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.changed');
 
+CREATE TRIGGER publish_created AFTER INSERT ON state.context_sessions REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_context_events('context.created');
+
 CREATE TRIGGER publish_created AFTER INSERT ON state.entities REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.created');
 
 CREATE TRIGGER publish_created AFTER INSERT ON state.entity_relations REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_relation_events('relation.created');
@@ -8879,6 +9132,8 @@ CREATE TRIGGER publish_created AFTER INSERT ON state.entity_relations REFERENCIN
 CREATE TRIGGER publish_created AFTER INSERT ON state.memories REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_memory_events('memory.created');
 
 CREATE TRIGGER publish_created AFTER INSERT ON state.state_documents REFERENCING NEW TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_state_document_events('state.created');
+
+CREATE TRIGGER publish_deleted AFTER DELETE ON state.context_sessions REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_context_events('context.deleted');
 
 CREATE TRIGGER publish_deleted AFTER DELETE ON state.entities REFERENCING OLD TABLE AS changed_rows FOR EACH STATEMENT EXECUTE FUNCTION mnemic.publish_entity_events('entity.deleted');
 
@@ -9782,6 +10037,8 @@ REVOKE ALL ON FUNCTION mnemic.erase_without_source() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.export_rows(exported text, from_table regclass) TO mnemic_definer;
 
+GRANT ALL ON FUNCTION mnemic.few_memories(of_tenant uuid, of_owner text, filter mnemic.memory_filter, indexed tsquery, reads_past boolean, few_max integer) TO mnemic_definer;
+
 REVOKE ALL ON FUNCTION mnemic.fill_reembedding_backlog(wanted text) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.fill_reembedding_backlog(wanted text) TO mnemic_app;
 
@@ -9827,6 +10084,8 @@ GRANT ALL ON FUNCTION mnemic.list_claimed_jobs(holder text) TO mnemic_app;
 REVOKE ALL ON FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.list_memories(wanted_owner text, filter mnemic.memory_filter, ordering text, before uuid, most integer) TO mnemic_app;
 
+GRANT ALL ON FUNCTION mnemic.list_past_memories(of_tenant uuid, of_owner text, filter mnemic.memory_filter, viewed mnemic.recall_filter, wanted tsquery, few uuid[], few_now uuid[], ordering text, before uuid, most integer) TO mnemic_definer;
+
 GRANT ALL ON FUNCTION mnemic.list_words(words text) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.list_workers() FROM PUBLIC;
@@ -9870,6 +10129,8 @@ GRANT ALL ON FUNCTION mnemic.prune_jobs(keep_days integer, most integer) TO mnem
 REVOKE ALL ON FUNCTION mnemic.publish_branch_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_changeset_event() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION mnemic.publish_context_events() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION mnemic.publish_entity_events() FROM PUBLIC;
 
@@ -10067,6 +10328,9 @@ REVOKE ALL ON FUNCTION mnemic.use_pg_cron() FROM PUBLIC;
 
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_app;
 GRANT ALL ON FUNCTION mnemic.vector_tables_in_use() TO mnemic_definer;
+
+REVOKE ALL ON FUNCTION mnemic.versions_with_phrases(wanted_owner text, phrases text[], as_of timestamp with time zone, before uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION mnemic.versions_with_phrases(wanted_owner text, phrases text[], as_of timestamp with time zone, before uuid, most integer) TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.wake_parked_jobs() FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.wake_parked_jobs() TO mnemic_app;

@@ -23,6 +23,9 @@ EventType = Literal[
     "state.created",
     "state.changed",
     "state.deleted",
+    "context.created",
+    "context.changed",
+    "context.deleted",
     "changeset.staged",
     "changeset.applied",
     "changeset.rejected",
@@ -46,8 +49,8 @@ class Event:
     type: EventType
     owner: str
     subject: str
-    """The changed object: the id of a memory, an entity or a changeset, the key of a state document, or a
-    channel."""
+    """The changed object: the id of a memory, an entity or a changeset, the key of a state document, the name
+    of a session, or a channel."""
     data: Mapping[str, Any]
     """Some fields of the changed row, never its content."""
     at: datetime

@@ -3,6 +3,7 @@
 //   data-append="#id" a link whose answer is added to the end of #id
 //   data-live="url"   Server-Sent Events whose data, HTML from the server, goes to the top of the element
 //   data-refresh="s"  the element is asked for again every s seconds, by its id
+//   data-follow="url" the same whenever a message comes: Server-Sent Events whose data does not matter
 //   data-key="x"      the key that clicks the element
 const policy = globalThis.trustedTypes?.createPolicy("mnemic", { createHTML: html => html });
 const trusted = html => policy ? policy.createHTML(html) : html;
@@ -127,33 +128,49 @@ document.addEventListener("keydown", event => {
 
 // Live parts: streams of events, and parts that are asked for again.
 let streams = [], timers = [];
+const due = new Set(); // Parts to ask for again as soon as nobody uses them.
+function listen(part, url, run) {
+  const stream = new EventSource(url), state = $("[data-live-state]");
+  stream.onopen = () => state?.classList.add("on");
+  stream.onerror = () => state?.classList.remove("on");
+  stream.onmessage = event => run(part, event);
+  return stream;
+}
 function begin() {
   for (const each of streams) each.close();
   for (const each of timers) clearInterval(each);
-  streams = all("[data-live]").map(list => {
-    const stream = new EventSource(list.dataset.live), state = $("[data-live-state]");
-    stream.onopen = () => state?.classList.add("on");
-    stream.onerror = () => state?.classList.remove("on");
-    stream.onmessage = event => {
-      if ("paused" in list.dataset) return;
-      $("[data-nothing]", list)?.remove();
-      list.insertAdjacentHTML("afterbegin", trusted(event.data));
-      while (list.children.length > 200) list.lastElementChild.remove();
-    };
-    return stream;
-  });
-  timers = all("[data-refresh]").map(part => setInterval(async () => {
-    const inUse = () => "paused" in part.dataset || document.hidden || part.contains(document.activeElement);
-    if (inUse()) return;
-    const answer = await ask(`#${part.id}`, location.href);
-    if (answer && !inUse()) part.innerHTML = trusted(answer.html); // Meanwhile somebody may have begun to use it.
-  }, 1000 * part.dataset.refresh));
+  due.clear();
+  streams = [
+    ...all("[data-live]").map(list => listen(list, list.dataset.live, prepend)),
+    ...all("[data-follow]").map(part => listen(part, part.dataset.follow, () => due.add(part))),
+  ];
+  timers = all("[data-refresh]").map(part => setInterval(() => due.add(part), 1000 * part.dataset.refresh));
 }
+function prepend(list, event) {
+  if ("paused" in list.dataset) return;
+  $("[data-nothing]", list)?.remove();
+  list.insertAdjacentHTML("afterbegin", trusted(event.data));
+  while (list.children.length > 200) list.lastElementChild.remove();
+}
+const inUse = part => "paused" in part.dataset || document.hidden || part.contains(document.activeElement);
+setInterval(async () => {
+  for (const part of [...due].filter(each => !inUse(each))) {
+    due.delete(part);
+    const answer = await ask(`#${part.id}`, location.href);
+    if (!answer || !part.isConnected) continue;
+    if (inUse(part)) due.add(part); // Meanwhile somebody has begun to use it.
+    else part.innerHTML = trusted(answer.html);
+  }
+}, 300);
 on("click", "[data-pause]", button => {
   const part = $(button.dataset.pause), paused = part.toggleAttribute("data-paused");
   button.textContent = paused ? "Resume" : "Pause";
 });
-requestAnimationFrame(() => setTimeout(begin)); // After the first paint, which the streams would delay.
+// Once the first paint is on the screen, which streams would delay: they take the processor from it.
+let begun = false;
+const beginOnce = () => { if (!begun) { begun = true; begin(); } };
+if (globalThis.PerformanceObserver?.supportedEntryTypes?.includes("paint")) new PerformanceObserver(beginOnce).observe({ type: "paint", buffered: true });
+setTimeout(beginOnce, 1000); // A page in the background is not painted.
 
 // Review: keys of the row that has the focus, which stays there after a decision; the number in the navigation.
 let rowAt = -1;

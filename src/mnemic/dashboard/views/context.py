@@ -24,6 +24,7 @@ STATES: Mapping[str, bool | None] = {"all": None, "open": True, "closed": False}
 async def show(visit: Visit) -> Answer:
     """List sessions, newest first."""
     state = visit.query.choice("state", STATES, default="all")
+    stream = await _stream(visit)
     found = await visit.memory.contexts.list(
         is_open=STATES[state], before=visit.query.id("before"), limit=LISTED_MAX + 1
     )
@@ -32,6 +33,7 @@ async def show(visit: Visit) -> Answer:
         "older": found[LISTED_MAX - 1].session_id if len(found) > LISTED_MAX else None,
         "states": tuple(STATES),
         "state": state,
+        "stream": stream,
     }
     return Shown("contexts.html", context, fragments={"#sessions": "fragments/_context_sessions.html"})
 
@@ -40,6 +42,7 @@ async def show_one(visit: Visit) -> Answer:
     """Show a session: its window over time, its objects and its decisions."""
     session = _session(visit.query.name("session"))
     pages = visit.memory.context(session)
+    stream = await _stream(visit, subject=session)
     summary, pressure, objects, events = await asyncio.gather(
         pages.summary(),
         pages.pressure(),
@@ -57,8 +60,18 @@ async def show_one(visit: Visit) -> Answer:
         "object_count": len(objects),
         "events": _decisions(events),
         "levels": LEVELS,
+        "stream": stream,
     }
     return Shown("context.html", context, fragments={"#window": "fragments/_context_window.html"})
+
+
+async def _stream(visit: Visit, *, subject: str | None = None) -> str:
+    """The stream of the events that come after what the page shows: call it before reading that."""
+    if visit.is_part:
+        return ""
+    newest = await visit.memory.events.list(order="newest", limit=1)
+    after = newest[0].position if newest else "beginning"
+    return visit.url("events/stream", type="context", only="yes", subject=subject, after=after)
 
 
 async def _history(pages: AsyncContext) -> list[ContextEvent]:

@@ -69,11 +69,14 @@ async def show_one(visit: Visit) -> Answer:
     steps = visit.query.whole_number("steps", default=2, low=STEPS[0], high=STEPS[-1])
     as_of = visit.query.time("as_of")
     entities = visit.memory.entities
-    mentions = await entities.mentioning(entity_id, before=visit.query.id("before"), limit=MENTIONS_MAX + 1)
+    mentions = await entities.mentioning(
+        entity_id, as_of=as_of, before=visit.query.id("before"), limit=MENTIONS_MAX + 1
+    )
     context: dict[str, Any] = {
         "mentions": mentions[:MENTIONS_MAX],
         "older": mentions[MENTIONS_MAX - 1].memory_id if len(mentions) > MENTIONS_MAX else None,
         "entity_id": entity_id,
+        "as_of": as_of,
     }
     if visit.fragment != "#mentions":
         entity, graph, history = await asyncio.gather(
@@ -81,7 +84,7 @@ async def show_one(visit: Visit) -> Answer:
             entities.graph(entity_id, depth=steps, limit=AROUND_NODES, as_of=as_of),
             entities.history(entity_id, limit=HISTORY_MAX),
         )
-        context |= _one(entity, graph, history) | {"steps": steps, "all_steps": STEPS, "as_of": as_of}
+        context |= _one(entity, graph, history) | {"steps": steps, "all_steps": STEPS}
     return Shown("entity.html", context, fragments={"#mentions": "fragments/_mentions.html"})
 
 

@@ -37,11 +37,14 @@ async def show(visit: Visit) -> Answer:
 
 
 async def stream(visit: Visit) -> Answer:
-    """The same events as they happen, each as a row of the list."""
+    """The same events as they happen, each as a row of the list; with a subject, only those about it."""
     row = environment().get_template("fragments/_event.html")
 
-    def to_html(event: Event) -> str:
-        return row.render(visit=visit, event=event)
+    subject = visit.query.name("subject")
+
+    def to_html(event: Event) -> str | None:
+        is_wanted = subject is None or event.subject == subject
+        return row.render(visit=visit, event=event) if is_wanted else None
 
     # From the newest event of the list on, so that none is missed between the two requests.
     start = visit.query.text("after") or "now"
@@ -69,6 +72,6 @@ PAGE = Page(
     key="n",
     views=(
         View("GET", "/events", show, call="events.list"),
-        View("GET", "/events/stream", stream, call="events.subscribe"),
+        View("GET", "/events/stream", stream, call="events.subscribe", has_frame=False),
     ),
 )

@@ -1,7 +1,9 @@
 """The page Memories: search, filter and open them. `memory` shows a single one."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from mnemic.dashboard.highlighting import highlighted
@@ -13,8 +15,14 @@ from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 
 PAGE_SIZE = 50
-ROW_CHARACTERS = 250
-"""How much of a text a row shows: more than fits."""
+ROW_CHARACTERS = 200
+"""How much of a text a row shows: two lines."""
+NAME_CHARACTERS = 32
+"""How much of the name of a conversation a row shows."""
+TAGS_CHARACTERS = 32
+"""How many characters of tags a row shows, but at least one tag."""
+FACET_VALUES_SHOWN = 12
+"""Values of each facet, the most frequent ones."""
 Q_MAX_CHARACTERS = 400
 ANY = "any"
 KEPT = ("tag", "speaker", "conversation")
@@ -48,8 +56,14 @@ async def show(visit: Visit) -> Answer:
         "q": q,
         "prefix": prefix,
         "rows": [
-            (each, highlighted(each.content, searched, max_characters=ROW_CHARACTERS)) for each in shown
+            (
+                each,
+                highlighted(each.content, searched, max_characters=ROW_CHARACTERS),
+                _shown_tags(each.tags),
+            )
+            for each in shown
         ],
+        "name_max": NAME_CHARACTERS,
         "more": more,
         "before": visit.query.id("before"),
         "facets": facets,
@@ -62,6 +76,13 @@ async def show(visit: Visit) -> Answer:
         context,
         fragments={"#list": "fragments/_memory_list.html", "#rows": "fragments/_memory_rows.html"},
     )
+
+
+def _shown_tags(tags: Sequence[str]) -> list[str]:
+    """As many tags as fit into a row; all of them are on the page of the memory."""
+    lengths = accumulate(len(tag) for tag in tags)
+    fitting = sum(length <= TAGS_CHARACTERS for length in lengths)
+    return list(tags[: max(fitting, 1)])
 
 
 async def _find(
@@ -155,7 +176,10 @@ def _facet_groups(visit: Visit, facets: MemoryFacets) -> list[tuple[str, list[Fa
         "speaker": named + roles,
         "tag": [(each.value, each.value, each.count) for each in facets.tags],
     }
-    found = {field: [_facet(visit, field, *value) for value in values] for field, values in fields.items()}
+    found = {
+        field: [_facet(visit, field, *value) for value in values[:FACET_VALUES_SHOWN]]
+        for field, values in fields.items()
+    }
     return [(field, values) for field, values in found.items() if values]
 
 

@@ -3,7 +3,6 @@
 Numbers of the whole tenant are for keys that are bound to no owner; others see what concerns their owner.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -122,13 +121,15 @@ WAITING: Mapping[str, Wording] = {
 
 
 async def show(visit: Visit) -> Answer:
-    """Show everything that the key may see."""
+    """Show everything that the key may see.
+
+    One thing after the other: the browser has the head of the page already and loads style and scripts. On a
+    small machine, reading more at once would take the processor from it, and the page would appear later.
+    """
     is_tenant = visit.may("metrics.snapshots")
-    recent, waiting, numbers = await asyncio.gather(
-        visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN),
-        _waiting(visit),
-        _tenant_numbers(visit) if is_tenant else _nothing(),
-    )
+    recent = await visit.tenant_memory.events.list(order="newest", limit=EVENTS_SHOWN)
+    numbers = await _tenant_numbers(visit) if is_tenant else {}
+    waiting = await _waiting(visit)
     context = {"is_tenant": is_tenant, "recent": recent, **numbers}
     context["notices"] = [*(_notice(visit, each) for each in numbers.get("concerns", ())), *waiting]
     return Shown("overview.html", context)
@@ -136,16 +137,15 @@ async def show(visit: Visit) -> Answer:
 
 async def count(visit: Visit) -> Answer:
     """Count everything now."""
-    await visit.memory.metrics.snapshots(refresh=True)
+    await visit.tenant_memory.metrics.snapshots(refresh=True)
     return Redirected(visit.url("overview"), notice="Everything was counted again.")
 
 
 async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
-    snapshots, concerns, growth = await asyncio.gather(
-        _snapshots(visit),
-        visit.memory.metrics.attention(),
-        visit.memory.metrics.growth(days=GROWTH_DAYS),
-    )
+    metrics = visit.tenant_memory.metrics
+    snapshots = await _snapshots(visit)
+    concerns = await metrics.attention()
+    growth = await metrics.growth(days=GROWTH_DAYS)
     by_name = {snapshot.name: snapshot for snapshot in snapshots}
     (summary,) = by_name["tenant_summary"].rows
     categories = [(row["category"], row["active_count"]) for row in by_name["stale_active"].rows]
@@ -161,13 +161,13 @@ async def _tenant_numbers(visit: Visit) -> dict[str, Any]:
 
 async def _snapshots(visit: Visit) -> Sequence[Snapshot]:
     """The last snapshots; the first time, and in small tenants, the current ones."""
-    kept = await visit.memory.metrics.snapshots()
+    kept = await visit.tenant_memory.metrics.snapshots()
     summary = next((snapshot for snapshot in kept if snapshot.name == "tenant_summary"), None)
     if summary is not None:
         is_small = summary.rows[0]["memory_count"] <= COUNTED_AGAIN_MAX_MEMORIES
         if not is_small or datetime.now(UTC) - summary.taken_at < COUNTED_AGAIN_AFTER:
             return kept
-    return await visit.memory.metrics.snapshots(refresh=True)
+    return await visit.tenant_memory.metrics.snapshots(refresh=True)
 
 
 def _growth(days: Sequence[GrowthDay]) -> time_charts.TimeChart:
@@ -184,6 +184,7 @@ def _notice(visit: Visit, concern: Concern) -> Notice:
 
 async def _waiting(visit: Visit) -> list[Notice]:
     """What waits for a decision about the memories of the owner."""
+    await visit.read_owners()
     if not visit.owner:
         return []
     waiting = await visit.memory.curation.waiting()
@@ -207,16 +208,14 @@ def _url(visit: Visit, wording: Wording) -> str:
     return visit.url(wording.page, **wording.fields) if visit.may(CALLS[wording.page]) else ""
 
 
-async def _nothing() -> dict[str, Any]:
-    return {}
-
-
 PAGE = Page(
     name="overview",
     title="Overview",
     group="Memory",
     icon="home",
     key="o",
+    reads_badges_of=(review.PAGE.name,),
+    reads_owners=True,
     views=(
         View("GET", "/overview", show, call="events.list"),
         View("POST", "/overview", count, call="metrics.snapshots"),

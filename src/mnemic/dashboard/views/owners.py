@@ -88,7 +88,7 @@ PAGE = Page(
     key="w",
     views=(
         View("GET", "/owners", show, call="admin.owner_counts"),
-        View("GET", "/owners/export", export, call="admin.export"),
+        View("GET", "/owners/export", export, call="admin.export", has_frame=False),
         View("POST", "/owners/count", count, call="admin.count_owners"),
         View("POST", "/owners/erase", erase, call="admin.erase"),
     ),

@@ -287,10 +287,11 @@ PAGE = Page(
     icon="review",
     key="v",
     badge=badge,
+    reads_badges_of=("review",),
     needs_owner=True,
     views=(
         View("GET", "/review", show, call="curation.list"),
-        View("GET", "/review/count", count, call="curation.waiting"),
+        View("GET", "/review/count", count, call="curation.waiting", has_frame=False),
         View("POST", "/review", act, call="curation.approve"),
     ),
 )

@@ -169,6 +169,7 @@ class AsyncEntities(CallGroup):
         self,
         entity: EntityReference,
         *,
+        as_of: datetime | str | None = None,
         include_forgotten: bool = False,
         before: UUID | str | None = None,
         limit: int = 100,
@@ -176,12 +177,14 @@ class AsyncEntities(CallGroup):
     ) -> Sequence[MemoryRecord]:
         """Return the memories that mention an entity, newest first, whatever their status.
 
+        With `as_of`, those whose text of that time mentions it, as they were known then.
         `mentions` returns only their ids, and those of forgotten memories, too.
         """
         return await entities.list_mentioning(
             self._caller.database,
             self._caller.scoped(owner),
             entity,
+            as_of=as_of,
             include_forgotten=include_forgotten,
             before=before,
             limit=limit,

@@ -1,14 +1,13 @@
--- needs: lists/listed_memories, lists/listed_versions, lists/list_words
+-- needs: lists/listed_memories, lists/list_past_memories, lists/few_memories, lists/list_words
 -- The ids of an owner's memories that match a filter, a page at a time: after `before`, the last memory of the page before,
 -- in the order newest or oldest (by id, which grows with time) or happened (latest first).
 --
 -- Runs as mnemic_definer and filters by the verified tenant: the index on words and tags is unusable under row-level
 -- security. Planned in every call, so that the index fits the filter.
 --
--- Words, tags and names (the text index has these, too) are looked up in the text index. If more than `few_max` memories
--- have them, they are frequent, and the memories are read in the order of the list until the page is full. Reading what is
--- frequent from the text index is expensive, so the newest `newest_max` memories are tried before. Conversations and times
--- have indexes, which are used in the same way. No index has the other filters: memories are read in the order of the list.
+-- If few memories have what an index finds (mnemic.few_memories), only these are looked at. Otherwise what the filter wants
+-- is frequent, and the memories are read in the order of the list until the page is full. Noticing that is expensive, so
+-- the newest `newest_max` memories are tried before.
 --
 -- The planner has no statistics about owners and believes that each has few memories: it would read and sort all of them.
 -- Without sorting it reads them in the order of an index.
@@ -24,7 +23,6 @@ SET enable_sort = on
 AS $$
 DECLARE
     verified_tenant uuid := mnemic.current_tenant();
-    wanted_scope bigint[] := mnemic.scope_key(verified_tenant, wanted_owner);
     few_max CONSTANT int := 2000;
     newest_max CONSTANT int := 4000;
     viewed mnemic.recall_filter;
@@ -34,6 +32,7 @@ DECLARE
     names_query tsquery;
     reads_past boolean;
     few uuid[] := (filter).ids;
+    few_now uuid[];
     before_at timestamptz;
     oldest_tried uuid;
     page uuid[];
@@ -51,9 +50,18 @@ BEGIN
         FROM (SELECT plainto_tsquery('english', given) FROM unnest((filter).names) AS given) AS found (named);
         indexed := CASE WHEN indexed IS NULL THEN names_query ELSE indexed && coalesce(names_query, '') END;
     END IF;
-    IF few IS NULL AND (indexed IS NOT NULL OR (filter).tags IS NOT NULL AND NOT reads_past) THEN
-        IF ordering = 'newest' THEN
-            PERFORM set_config('enable_sort', 'off', true);
+    PERFORM set_config('enable_sort', 'off', true);
+    -- Nearly all memories are active, so that this alone is no reason to look for a few.
+    IF few IS NULL AND (
+        indexed IS NOT NULL OR (filter).statuses <> ARRAY['active']
+        OR num_nonnulls(
+            (filter).tags, (filter).conversation, (filter).since, (filter).until, (filter).categories, (filter).sources,
+            (filter).roles
+        ) > 0
+    ) THEN
+        IF ordering = 'newest' AND NOT reads_past
+            AND num_nonnulls((filter).conversation, (filter).since, (filter).until) = 0
+        THEN
             SELECT memories.memory_id INTO oldest_tried
             FROM state.memories
             WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
@@ -73,99 +81,29 @@ BEGIN
                     RETURN;
                 END IF;
             END IF;
-            PERFORM set_config('enable_sort', 'on', true);
         END IF;
-        few := ARRAY(
-            SELECT found.memory_id
-            FROM (
-                SELECT now.memory_id
-                FROM state.memories AS now
-                WHERE mnemic.scope_key(now.tenant_id, now.owner) @> wanted_scope
-                  AND (indexed IS NULL OR now.words @@ indexed)
-                  -- An earlier version may have had other tags.
-                  AND ((filter).tags IS NULL OR reads_past OR now.tags @> (filter).tags)
-                  AND (now.tenant_id = verified_tenant) IS TRUE AND (now.owner = wanted_owner) IS TRUE
-                UNION ALL
-                SELECT past.memory_id
-                FROM state.memory_versions AS past
-                WHERE reads_past
-                  AND mnemic.scope_key(past.tenant_id, past.owner) @> wanted_scope AND past.words @@ indexed
-                  AND (past.tenant_id = verified_tenant) IS TRUE AND (past.owner = wanted_owner) IS TRUE
-            ) AS found
-            LIMIT few_max + 1
-        );
-        IF cardinality(few) > few_max THEN
-            few := NULL;
+        few := mnemic.few_memories(verified_tenant, wanted_owner, filter, indexed, reads_past, few_max);
+        IF reads_past AND few IS NULL THEN
+            few_now := mnemic.few_memories(verified_tenant, wanted_owner, filter, indexed, false, few_max);
         END IF;
     END IF;
-    IF few IS NULL AND NOT reads_past AND num_nonnulls((filter).conversation, (filter).since, (filter).until) > 0 THEN
-        PERFORM set_config('enable_sort', 'off', true);
-        IF (filter).conversation IS NOT NULL THEN
-            few := ARRAY(
-                SELECT memories.memory_id
-                FROM state.memories
-                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-                  AND memories.conversation = (filter).conversation
-                ORDER BY memories.position
-                LIMIT few_max + 1
-            );
-        ELSE
-            few := ARRAY(
-                SELECT memories.memory_id
-                FROM state.memories
-                WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner
-                  AND ((filter).since IS NULL OR coalesce(memories.at, memories.created_at) >= (filter).since)
-                  AND ((filter).until IS NULL OR coalesce(memories.at, memories.created_at) < (filter).until)
-                ORDER BY coalesce(memories.at, memories.created_at)
-                LIMIT few_max + 1
-            );
-        END IF;
-        IF cardinality(few) > few_max THEN
-            few := NULL;
-        END IF;
-        PERFORM set_config('enable_sort', 'on', true);
+    IF reads_past THEN
+        RETURN QUERY
+        SELECT mnemic.list_past_memories(
+            verified_tenant, wanted_owner, filter, viewed, wanted, few, few_now, ordering, before, most
+        );
+        RETURN;
     END IF;
     IF ordering = 'happened' AND before IS NOT NULL THEN
         SELECT coalesce(memories.at, memories.created_at) INTO before_at
         FROM state.memories
         WHERE memories.tenant_id = verified_tenant AND memories.owner = wanted_owner AND memories.memory_id = before;
     END IF;
-    IF few IS NULL AND reads_past AND ordering = 'newest' THEN
-        -- Each half in the order of its index.
-        PERFORM set_config('enable_sort', 'off', true);
+    IF few IS NOT NULL THEN
+        PERFORM set_config('enable_sort', 'on', true);
         RETURN QUERY
         SELECT found.memory_id
-        FROM (
-            (
-                SELECT now.memory_id
-                FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS now
-                WHERE before IS NULL OR now.memory_id < before
-                ORDER BY now.memory_id DESC
-                LIMIT most
-            )
-            UNION ALL
-            (
-                SELECT past.memory_id
-                FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, NULL) AS past
-                WHERE before IS NULL OR past.memory_id < before
-                ORDER BY past.memory_id DESC
-                LIMIT most
-            )
-        ) AS found
-        ORDER BY found.memory_id DESC
-        LIMIT most;
-        RETURN;
-    END IF;
-    IF few IS NOT NULL OR reads_past THEN
-        RETURN QUERY
-        SELECT found.memory_id
-        FROM (
-            SELECT now.memory_id, now.happened_at
-            FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS now
-            UNION ALL
-            SELECT past.memory_id, past.happened_at
-            FROM mnemic.listed_versions(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS past
-        ) AS found
+        FROM mnemic.listed_memories(verified_tenant, wanted_owner, filter, viewed, wanted, few) AS found
         WHERE before IS NULL
            OR CASE ordering
                WHEN 'newest' THEN found.memory_id < before
@@ -179,7 +117,6 @@ BEGIN
         LIMIT most;
         RETURN;
     END IF;
-    PERFORM set_config('enable_sort', 'off', true);
     IF ordering = 'newest' THEN
         RETURN QUERY
         SELECT found.memory_id

@@ -5,20 +5,21 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from psycopg import errors as pg
 
 from mnemic.db import database as database_module
 from mnemic.db.access import Access
-from mnemic.db.connection import AppConnection, CommitResult, Limits
+from mnemic.db.connection import AppConnection, CommitResult
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, DatabaseError
 from mnemic.sql import query
-from tests.conftest import open_database
+from tests.conftest import LIMITS, open_database
 
-ONE_CONNECTION = Limits(pool_size=1, statement_timeout_s=10, connect_timeout_s=5)
+ONE_CONNECTION = replace(LIMITS, pool_size=1)
 
 # What one tenant leaves on the connection, and the query by which the next one would find it.
 LEFTOVERS = {

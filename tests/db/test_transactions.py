@@ -40,7 +40,7 @@ async def small_database(access: Access) -> AsyncIterator[Database]:
 @pytest.fixture
 async def impatient_database(access: Access) -> AsyncIterator[Database]:
     """A database with one connection and short timeouts."""
-    limits = Limits(pool_size=1, statement_timeout_s=0.5, connect_timeout_s=2)
+    limits = Limits(pool_size=1, statement_timeout_s=2, connect_timeout_s=2)
     async with open_limited(access, limits) as database:
         yield database
 

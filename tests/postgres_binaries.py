@@ -21,13 +21,18 @@ def tested_binaries() -> Path:
     return Path(chosen) if chosen else server_binaries()
 
 
+def is_other_postgres() -> bool:
+    """Whether the server under test is not the wheel's."""
+    return bool(os.environ.get(VARIABLE))
+
+
 def let_connect(data_dir: Path) -> None:
     """Let every role connect without a password, where the rules of the embedded server do not work.
 
     Before PostgreSQL 16, ``pg_ident.conf`` cannot map a user to all roles. The socket is in a private folder.
     """
     pgdata = data_dir / "pgdata"
-    if VARIABLE not in os.environ or int((pgdata / "PG_VERSION").read_text()) >= 16:
+    if not is_other_postgres() or int((pgdata / "PG_VERSION").read_text()) >= 16:
         return
     (pgdata / "pg_hba.conf").write_text("local all all trust\n")
     os.kill(int((pgdata / "postmaster.pid").read_text().split()[0]), signal.SIGHUP)

@@ -86,39 +86,39 @@ def hostile_code() -> Iterator[tuple[str, str, str]]:
 def test_the_cost_of_shortening_grows_with_the_size_only(subtests: pytest.Subtests) -> None:
     for what, key, text in hostile_texts():
         with subtests.test(what):
-            start = time.process_time()
+            start = time.thread_time()
             for kind in TYPES:
                 assert len(make_level(Source(text, kind, "Read", key), 1).text) <= len(text)
-            assert time.process_time() - start < SECONDS_MAX
+            assert time.thread_time() - start < SECONDS_MAX
 
 
 def test_large_texts_are_shortened_within_limits(subtests: pytest.Subtests) -> None:
     for what, key, text in large_texts():
         with subtests.test(what):
-            start = time.process_time()
+            start = time.thread_time()
             for kind in TYPES[:2]:
                 assert len(make_level(Source(text, kind, "Read", key), 2).text) <= len(text) // 4
-            assert time.process_time() - start < SECONDS_MAX
+            assert time.thread_time() - start < SECONDS_MAX
 
 
 def test_hostile_code_is_not_parsed_for_long(subtests: pytest.Subtests) -> None:
     for what, key, text in hostile_code():
         with subtests.test(what):
-            start = time.process_time()
+            start = time.thread_time()
             assert len(make_level(Source(text, "file", "Read", key), 1).text) <= len(text)
             assert find_passage(text, "where is f defined", path=key).tokens <= 400
-            assert time.process_time() - start < SECONDS_MAX
+            assert time.thread_time() - start < SECONDS_MAX
 
 
 def test_a_question_to_a_hostile_text_is_answered_within_its_budget(subtests: pytest.Subtests) -> None:
     hostile_questions = ("error a name_7 src/file_12.py:900", "'" * 5_000 + "x " * 5_000, "lines 1-999999999")
     for what, key, text in hostile_texts():
         with subtests.test(what):
-            start = time.process_time()
+            start = time.thread_time()
             for question in hostile_questions:
                 assert find_passage(text, question, path=key).tokens <= 400
             assert len(key_names(text)) <= 200
-            assert time.process_time() - start < SECONDS_MAX
+            assert time.thread_time() - start < SECONDS_MAX
 
 
 def test_hostile_arguments_give_a_short_key(subtests: pytest.Subtests) -> None:

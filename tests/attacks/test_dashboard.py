@@ -197,9 +197,9 @@ def test_a_session_with_many_objects_and_requests_is_drawn_in_linear_time() -> N
         event(2, kind="transition", key=str(number), from_level=0, to_level=1) for number in range(7)
     ]
     requests = [event(number, kind="request", tokens=10_000) for number in range(EVENTS_MAX - OBJECTS_MAX)]
-    start = time.process_time()
+    start = time.thread_time()
     drawn = bands_of([*admitted, *requests[:-1], *shortened, requests[-1]], objects)
-    assert time.process_time() - start < 0.2
+    assert time.thread_time() - start < 0.2
     assert drawn[-2].levels == (10_000, 0, 0, 0)
     assert (drawn[-1].levels, drawn[-1].other) == ((9_930, 21, 0, 0), 49)
 

@@ -54,14 +54,14 @@ def spy(connect_as: ConnectAs, tenant_a: Tenant) -> Spy:
     return run
 
 
-@pytest.mark.parametrize("table", TABLES)
 async def test_a_tenant_sees_nothing_of_another(
-    table: str, foreign: AsyncMemory, spy: Spy, admin: AppConnection
+    foreign: AsyncMemory, spy: Spy, admin: AppConnection, subtests: pytest.Subtests
 ) -> None:
-    assert admin.execute(f"SELECT count(*) FROM queue.{table}".encode()).fetchall() != [(0,)], (
-        "there is something"
-    )
-    assert spy(f"SELECT * FROM queue.{table}") == []
+    for table in TABLES:
+        with subtests.test(table):
+            there = admin.execute(f"SELECT count(*) FROM queue.{table}".encode()).fetchall()
+            assert there != [(0,)], "there is something"
+            assert spy(f"SELECT * FROM queue.{table}") == []
 
 
 async def test_sequencing_shows_and_moves_nothing_of_another_tenant(
@@ -80,47 +80,55 @@ async def test_positions_reveal_nothing_about_other_tenants(
     assert [event.position for event in await memory.events.list()] == [1]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)"
-        " VALUES ('{a}', 'alice', 'memory.created', 'forged', '{{}}')",
-        "INSERT INTO queue.events VALUES ('{a}', 1, 'alice', 'memory.created', 'forged', '{{}}', now())",
-        "UPDATE queue.events SET subject = 'forged'",
-        "DELETE FROM queue.events",
-        "DELETE FROM queue.event_inbox",
-        "UPDATE queue.event_logs SET last_position = 0",
-        "DELETE FROM queue.event_logs",
-        "SELECT mnemic.drop_events(1, 10)",
-        "SELECT mnemic.drop_webhook_deliveries(1, 10)",
-        "SELECT * FROM mnemic.tenants_with_undelivered_events(10)",
-        "DELETE FROM queue.webhook_deliveries",
-        "UPDATE queue.webhooks SET secret = 'whsec_'",
-        "UPDATE queue.webhooks SET previous_secret = 'whsec_', previous_secret_until = 'infinity'",
-        "SELECT mnemic.rotate_webhook_secret(gen_random_uuid(), NULL, 'whsec_', 60)",
-        "SELECT mnemic.delete_expired_webhook_secrets()",
-        "SELECT mnemic.publish_memory_events()",
-        "ALTER TABLE state.memories DISABLE TRIGGER publish_created",
-        "SET session_replication_role = replica",
-    ],
+FORGERIES = (
+    "INSERT INTO queue.event_inbox (tenant_id, owner, type, subject, data)"
+    " VALUES ('{a}', 'alice', 'memory.created', 'forged', '{{}}')",
+    "INSERT INTO queue.events VALUES ('{a}', 1, 'alice', 'memory.created', 'forged', '{{}}', now())",
+    "UPDATE queue.events SET subject = 'forged'",
+    "DELETE FROM queue.events",
+    "DELETE FROM queue.event_inbox",
+    "UPDATE queue.event_logs SET last_position = 0",
+    "DELETE FROM queue.event_logs",
+    "SELECT mnemic.drop_events(1, 10)",
+    "SELECT mnemic.drop_webhook_deliveries(1, 10)",
+    "SELECT * FROM mnemic.tenants_with_undelivered_events(10)",
+    "DELETE FROM queue.webhook_deliveries",
+    "UPDATE queue.webhooks SET secret = 'whsec_'",
+    "UPDATE queue.webhooks SET previous_secret = 'whsec_', previous_secret_until = 'infinity'",
+    "SELECT mnemic.rotate_webhook_secret(gen_random_uuid(), NULL, 'whsec_', 60)",
+    "SELECT mnemic.delete_expired_webhook_secrets()",
+    "SELECT mnemic.publish_memory_events()",
+    "ALTER TABLE state.memories DISABLE TRIGGER publish_created",
+    "SET session_replication_role = replica",
 )
-async def test_the_log_cannot_be_forged_or_shortened(statement: str, spy: Spy, tenant_a: Tenant) -> None:
-    with pytest.raises((errors.InsufficientPrivilege, errors.FeatureNotSupported)):
-        spy(statement.format(a=tenant_a.id))
+WRITES_FOR_ANOTHER = (
+    "INSERT INTO queue.event_consumers (tenant_id, name, position) VALUES ('{b}', 'mine', 0)",
+    "INSERT INTO queue.webhooks (tenant_id, url, secret, position) VALUES ('{b}', 'x', 'whsec_x', 0)",
+    "INSERT INTO queue.webhook_deliveries (tenant_id, webhook_id, event_type, attempt, duration_ms)"
+    " SELECT '{b}', gen_random_uuid(), 'x', 1, 1",
+)
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO queue.event_consumers (tenant_id, name, position) VALUES ('{b}', 'mine', 0)",
-        "INSERT INTO queue.webhooks (tenant_id, url, secret, position) VALUES ('{b}', 'x', 'whsec_x', 0)",
-        "INSERT INTO queue.webhook_deliveries (tenant_id, webhook_id, event_type, attempt, duration_ms)"
-        " SELECT '{b}', gen_random_uuid(), 'x', 1, 1",
-    ],
-)
-async def test_a_tenant_cannot_write_for_another(statement: str, foreign: AsyncMemory, spy: Spy) -> None:
-    with pytest.raises(errors.InsufficientPrivilege, match="row-level security"):
-        spy(statement.format(b=foreign.tenant.id))
+async def test_the_log_cannot_be_forged_or_shortened(
+    spy: Spy, tenant_a: Tenant, subtests: pytest.Subtests
+) -> None:
+    for statement in FORGERIES:
+        with (
+            subtests.test(statement),
+            pytest.raises((errors.InsufficientPrivilege, errors.FeatureNotSupported)),
+        ):
+            spy(statement.format(a=tenant_a.id))
+
+
+async def test_a_tenant_cannot_write_for_another(
+    foreign: AsyncMemory, spy: Spy, subtests: pytest.Subtests
+) -> None:
+    for statement in WRITES_FOR_ANOTHER:
+        with (
+            subtests.test(statement),
+            pytest.raises(errors.InsufficientPrivilege, match="row-level security"),
+        ):
+            spy(statement.format(b=foreign.tenant.id))
 
 
 async def test_a_webhook_of_another_tenant_cannot_be_changed(foreign: AsyncMemory, spy: Spy) -> None:

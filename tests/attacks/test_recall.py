@@ -1,6 +1,7 @@
 """What one tenant's SQL, or a stolen statement, can read through the queries of recall."""
 
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from typing import Any, LiteralString
 
 import psycopg
@@ -101,18 +102,20 @@ def found_by(connection: psycopg.Connection[Any], name: str, parameters: dict[st
     return [value for row in rows for value in row if isinstance(value, list | str) and value != []]
 
 
-@pytest.mark.parametrize("name", SIGNED)
 def test_the_right_signature_reads(
-    access: Access, admin: AppConnection, tenant_b: Tenant, known: list[AsyncMemory], name: str
+    access: Access,
+    admin: AppConnection,
+    tenant_b: Tenant,
+    known: list[AsyncMemory],
+    subtests: pytest.Subtests,
 ) -> None:
     with psycopg.connect(access.conninfo(), autocommit=True) as connection:
         signed = access.key.signature("authenticate", str(tenant_b.id), process=backend_identity(connection))
-        assert found_by(connection, name, asked(admin, tenant_b, signed)[name])
+        for name in SIGNED:
+            with subtests.test(name):
+                assert found_by(connection, name, asked(admin, tenant_b, signed)[name])
 
 
-@pytest.mark.parametrize("whose", WRONG_SIGNATURES)
-@pytest.mark.parametrize("in_transaction", [False, True])
-@pytest.mark.parametrize("name", SIGNED)
 def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_process(
     access: Access,
     connect_as: ConnectAs,
@@ -120,24 +123,24 @@ def test_nothing_of_a_tenant_is_read_without_its_own_signature_for_this_very_pro
     tenant_a: Tenant,
     tenant_b: Tenant,
     known: list[AsyncMemory],
-    whose: str,
-    in_transaction: bool,
-    name: str,
+    subtests: pytest.Subtests,
 ) -> None:
-    connection = connect_as(tenant_a)
-    if not in_transaction:
-        connection.execute("ROLLBACK")
-    signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
-    parameters = asked(admin, tenant_b, signed)[name]
-    foreign = {str(memory_id) for memory_id in parameters["ids"]}
-    try:
-        seen = connection.execute(statement(name, parameters), parameters).fetchall()
-    except psycopg.errors.InsufficientPrivilege:
-        seen = []
-    connection.close()
-    assert f"secret of {tenant_b.name}" not in str(seen)
-    # Only the tenant that has the memories gets them.
-    assert not any(memory_id in str(seen) for memory_id in foreign)
+    for name, in_transaction, whose in product(SIGNED, (False, True), WRONG_SIGNATURES):
+        with subtests.test(name, in_transaction=in_transaction, whose=whose):
+            connection = connect_as(tenant_a)
+            if not in_transaction:
+                connection.execute("ROLLBACK")
+            signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
+            parameters = asked(admin, tenant_b, signed)[name]
+            foreign = {str(memory_id) for memory_id in parameters["ids"]}
+            try:
+                seen = connection.execute(statement(name, parameters), parameters).fetchall()
+            except psycopg.errors.InsufficientPrivilege:
+                seen = []
+            connection.close()
+            assert f"secret of {tenant_b.name}" not in str(seen)
+            # Only the tenant that has the memories gets them.
+            assert not any(memory_id in str(seen) for memory_id in foreign)
 
 
 @pytest.mark.parametrize(

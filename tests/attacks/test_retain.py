@@ -1,6 +1,7 @@
 """Attacks on the write path with the SQL of one tenant or with a stolen statement."""
 
 import json
+from itertools import product
 from typing import Any
 from uuid import uuid4
 
@@ -87,8 +88,6 @@ def test_the_right_signature_stores(
     assert count(admin, tenant_b) == (2, 0, 1)
 
 
-@pytest.mark.parametrize("whose", WRONG_SIGNATURES)
-@pytest.mark.parametrize("in_transaction", [False, True])
 def test_nothing_is_stored_without_the_tenants_signature_for_this_process(
     access: Access,
     connect_as: ConnectAs,
@@ -96,21 +95,23 @@ def test_nothing_is_stored_without_the_tenants_signature_for_this_process(
     tenant_a: Tenant,
     tenant_b: Tenant,
     served: list[AsyncMemory],
-    whose: str,
-    in_transaction: bool,
+    subtests: pytest.Subtests,
 ) -> None:
     before = count(admin, tenant_b)
-    connection = connect_as(tenant_a)
-    if not in_transaction:
-        connection.execute("ROLLBACK")
-    signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
-    try:
-        row = connection.execute(query("retain.one_statement"), parameters(tenant_b, signed)).fetchone()
-        assert row == NOTHING_STORED
-    except psycopg.errors.InsufficientPrivilege:
-        pass
-    connection.close()
-    assert count(admin, tenant_b) == before
+    for in_transaction, whose in product((False, True), WRONG_SIGNATURES):
+        with subtests.test(whose, in_transaction=in_transaction):
+            connection = connect_as(tenant_a)
+            if not in_transaction:
+                connection.execute("ROLLBACK")
+            signed = wrong_signature(whose, access, connection, mine=tenant_a, theirs=tenant_b)
+            given = parameters(tenant_b, signed)
+            try:
+                row = connection.execute(query("retain.one_statement"), given).fetchone()
+                assert row == NOTHING_STORED
+            except psycopg.errors.InsufficientPrivilege:
+                pass
+            connection.close()
+            assert count(admin, tenant_b) == before
 
 
 async def test_one_statement_leaves_no_tenant_on_its_connection(

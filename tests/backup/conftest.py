@@ -11,18 +11,18 @@ from tests.fresh_tenants import (  # noqa: F401 (fixtures)
     rows,
     superuser,
 )
-from tests.running_folder import running_new
+from tests.running_folder import running, running_new
 
 
 @pytest.fixture(scope="session")
 def backed_up_folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder whose server runs all the time."""
-    yield from running_new(memory_dir / "backed up")
+    yield from running(memory_dir / "backed up")
 
 
 @pytest.fixture(scope="session")
 def restored_folder(memory_dir: Path) -> Iterator[Path]:
-    """Another one, for restoring into."""
+    """Another one with another signing key, for restoring into."""
     yield from running_new(memory_dir / "restored")
 
 

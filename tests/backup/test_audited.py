@@ -17,7 +17,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.scope import Scope
 from mnemic.types.traces import AuditRecord
 from tests.fresh_tenants import OpenMemory, contents
-from tests.running_folder import running_new
+from tests.running_folder import running
 from tests.warm_start.starting import WarmStart
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,7 +48,7 @@ async def pair(memory: AsyncMemory, action: str) -> tuple[AuditRecord, AuditReco
 @pytest.fixture(scope="module")
 def killed_folder(memory_dir: Path) -> Iterator[Path]:
     """A data folder of its own: what is killed may leave databases behind."""
-    yield from running_new(memory_dir / "killed")
+    yield from running(memory_dir / "killed")
 
 
 @pytest.fixture

@@ -26,25 +26,27 @@ class OwnDatabases:
     def __init__(self, server: PasswordServer) -> None:
         self.server = server
         self._made: list[str] = []
+        self._migrated: str | None = None
 
-    def make(self, owner: str = "postgres") -> str:
-        """The name of a new, empty database."""
+    def make(self, owner: str = "postgres", template: str = "template1") -> str:
+        """The name of a new database, which is empty without a template."""
         name = f"memory {uuid4()}"
-        self.server.execute(f'CREATE DATABASE "{name}" OWNER "{owner}"')
+        self.server.execute(f'CREATE DATABASE "{name}" OWNER "{owner}" TEMPLATE "{template}"')
         self._made.append(name)
         return name
 
     async def make_migrated(self) -> str:
-        name = self.make()
-        await migrate(self.server.url(dbname=name), Limits())
-        return name
+        if self._migrated is None:
+            self._migrated = self.make()
+            await migrate(self.server.url(dbname=self._migrated), Limits())
+        return self.make(template=self._migrated)
 
     def drop_all(self) -> None:
         for name in self._made:
             self.server.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def own(password_server: PasswordServer) -> Iterator[OwnDatabases]:
     databases = OwnDatabases(password_server)
     yield databases

@@ -8,6 +8,7 @@ from bench.mind_halumem import read_halumem
 from bench.mind_llm import measure, report_lines
 from bench.report import as_json
 from tests.extraction.facts_model import Document, FactsModel, fact
+from tests.prepared_folder import copy_prepared
 
 SESSION = {
     "dialogue": [
@@ -36,14 +37,15 @@ def gullible(document: Document) -> list[dict[str, Any]]:
     ]
 
 
-async def test_a_model_is_measured_through_the_public_api(tmp_path: Path) -> None:
+async def test_a_model_is_measured_through_the_public_api(tmp_path: Path, memory_dir: Path) -> None:
     empty = {"dialogue": SESSION["dialogue"], "memory_points": []}
     users = [{"persona_info": "Name: Ana Lee; Age: 40", "sessions": [empty, SESSION, SESSION]}]
     (tmp_path / "halumem_tiny.json").write_text(json.dumps(users), "utf-8")
     (user,) = read_halumem(tmp_path, sessions_max=1)
     assert (len(user.items), len(user.gold), len(user.planted)) == (2, 1, 1)
     model = FactsModel(gullible)
-    run = await measure(tmp_path / "data", model, [user], embedder="test")
+    copy_prepared(memory_dir / "bench-model")
+    run = await measure(memory_dir / "bench-model", model, [user], embedder="test")
     assert (run.halumem.planted_stored, run.halumem.stored_again_count) == (0, 0)
     assert run.halumem.gold_covered == 1
     assert run.call_count == len(model.documents) == 1, "the second pass has nothing to read"

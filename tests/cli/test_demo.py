@@ -28,11 +28,13 @@ class Reader:
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     folder = tmp_path_factory.mktemp("demo")
-    places = {"TMPDIR": str(folder), "HOME": str(folder), "PATH": os.defpath, "COLUMNS": "100"}
+    home = folder / "home"
+    home.mkdir()
+    places = {"TMPDIR": str(folder), "HOME": str(home), "PATH": os.defpath, "COLUMNS": "100"}
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MNEMIC_")}
     program = os.path.relpath(Path(sys.executable).with_name("mnemic"), folder)
     yield Reader(folder, environment | places, program)
-    stop(folder / ".local" / "share" / "mnemic")
+    stop(home / ".local" / "share" / "mnemic")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +50,7 @@ def shown(reader: Reader) -> str:
         check=False,
     )
     assert (done.returncode, complaints(done.stderr)) == (0, "")
-    assert list(reader.folder.glob("mnemic-*")) == []
+    assert [left.name for left in reader.folder.iterdir()] == ["home"]
     return done.stdout
 
 

@@ -15,6 +15,7 @@ from mnemic.sql.migration_files import all_definitions, all_migrations
 from tests.cli.conftest import Run
 from tests.embedded.conftest import NEEDS_ROOT
 from tests.password_server import PasswordServer
+from tests.prepared_folder import copy_prepared
 from tests.process_output import complaints
 
 LABELS = [migration.label for migration in all_migrations()]
@@ -122,6 +123,7 @@ def test_stop_ends_a_server_that_was_told_to_keep_running(
     mnemic: Run, memory_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir = memory_dir / str(uuid4())
+    copy_prepared(data_dir)
     monkeypatch.setenv("MNEMIC_KEEP_RUNNING", "true")
     assert mnemic("retain", "x", "--data-dir", data_dir).code == 0
     assert status(data_dir).running
@@ -217,10 +219,3 @@ def test_text_is_utf8_whatever_the_locale(folder: Path, tenant: str) -> None:
     assert complaints(bad.stderr).startswith("Error: ")
     good = run("retain", "-", folder=folder, stdin="Grüße.".encode(), **environment)
     assert good.returncode == 0, good.stderr
-
-
-def test_the_demo_shows_the_record_and_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:
-    shown = run("demo", folder=folder, TMPDIR=str(tmp_path), MNEMIC_EMBEDDER="test")
-    assert (shown.returncode, complaints(shown.stderr)) == (0, "")
-    assert b"Alice lives in Paris." in shown.stdout
-    assert list(tmp_path.iterdir()) == []

@@ -1,8 +1,10 @@
-"""Fixtures of the dashboard's tests: one server and one browser for all of them, a filled tenant per module.
+"""Fixtures of the dashboard's tests: one server, one browser and one filled tenant for all of them.
 
-`dashboard` is a running server over a filled tenant; `dashboard.client()` is signed in over HTTP. `page` is
-a page of the browser, signed in as admin; `page_as(role, owner)` opens others. A test fails if its pages
-report an error or a violation of the content security policy.
+`dashboard` is a running server over a filled tenant; `dashboard.client()` is signed in over HTTP. Tests that
+change things work with an owner of their own. A module that changes what all see (jobs, owners of the story),
+or visits everything that there is, overrides `dashboard` by `own_dashboard`: filling a tenant takes seconds.
+`page` is a page of the browser, signed in as admin; `page_as(role, owner)` opens others. A test fails if its
+pages report an error or a violation of the content security policy.
 """
 
 import os
@@ -38,12 +40,28 @@ def served(dashboard_folder: Path) -> Iterator[RunningServer]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def shared_dashboard(served: RunningServer, dashboard_folder: Path) -> Dashboard:
+    """The dashboard over a tenant that most modules share, with a thing of every kind in it."""
+    return filled(served, dashboard_folder)
+
+
 @pytest.fixture(scope="module")
-def dashboard(served: RunningServer, dashboard_folder: Path) -> Dashboard:
-    """The dashboard over a tenant that the tests of a module share, with a thing of every kind in it."""
+def own_dashboard(served: RunningServer, dashboard_folder: Path) -> Dashboard:
+    """The same over a tenant that only the tests of one module use."""
+    return filled(served, dashboard_folder)
+
+
+def filled(served: RunningServer, folder: Path) -> Dashboard:
     tenant = f"filled {uuid4()}"
-    fill(dashboard_folder, tenant)
+    fill(folder, tenant)
     return Dashboard(served, tenant, OWNERS[0])
+
+
+@pytest.fixture(scope="module")
+def dashboard(shared_dashboard: Dashboard) -> Dashboard:
+    """The filled dashboard of a module's tests."""
+    return shared_dashboard
 
 
 @pytest.fixture

@@ -33,6 +33,12 @@ WIDER = """() => {
 
 
 @pytest.fixture(scope="module")
+def dashboard(own_dashboard: Dashboard) -> Dashboard:
+    """Of this module alone: its tests send every form of every page."""
+    return own_dashboard
+
+
+@pytest.fixture(scope="module")
 def explored(dashboard: Dashboard) -> Map:
     with dashboard.client() as client:
         return explore(client)

@@ -9,6 +9,12 @@ from tests.dashboard.running import Dashboard
 
 
 @pytest.fixture(scope="module")
+def dashboard(own_dashboard: Dashboard) -> Dashboard:
+    """Of this module alone, so that each list begins with the rows of the story."""
+    return own_dashboard
+
+
+@pytest.fixture(scope="module")
 def built(dashboard: Dashboard) -> list[str]:
     """The addresses of the navigation."""
     with dashboard.client() as client:

@@ -4,9 +4,16 @@ import json
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.dashboard.running import Dashboard
+
+
+@pytest.fixture(scope="module")
+def dashboard(own_dashboard: Dashboard) -> Dashboard:
+    """Of this module alone: its tests replay all dead jobs."""
+    return own_dashboard
 
 
 def test_an_owner_is_found_exported_archived_and_erased(

@@ -1,5 +1,6 @@
 """Other versions of Mnemic: copies of these sources with a changed schema, and processes that run them."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,17 @@ from mnemic.sql.migration_files import all_migrations
 SOURCES = Path(__file__).parents[2] / "src"
 PROCESS = Path(__file__).with_name("version_process.py")
 ANSWER_TIMEOUT_S = 120.0
-COMMAND_LINE = "import sys; from mnemic.cli.app import main; sys.exit(main())"
+COMMAND_LINES = """
+import json, sys
+from mnemic.cli.app import main
+for arguments in json.loads(sys.argv[1]):
+    sys.argv = ["mnemic", *arguments]
+    try:
+        main()
+    except SystemExit as ended:
+        if ended.code:
+            raise
+"""
 
 NEW_COLUMN = "ALTER TABLE state.memories ADD COLUMN mood text;\n"
 
@@ -42,10 +53,10 @@ def with_changed_definition(folder: Path) -> Path:
     return folder
 
 
-def run_command(sources: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of `mnemic` with the given sources."""
+def run_commands(sources: Path, *commands: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
+    """Run commands of `mnemic` with the given sources, in one process; the first that fails ends it."""
     return subprocess.run(
-        [sys.executable, "-c", COMMAND_LINE, *arguments],
+        [sys.executable, "-c", COMMAND_LINES, json.dumps(commands)],
         env=_environment(sources),
         capture_output=True,
         text=True,

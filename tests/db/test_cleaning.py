@@ -5,20 +5,21 @@ import logging
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from psycopg import errors as pg
 
 from mnemic.db import database as database_module
 from mnemic.db.access import Access
-from mnemic.db.connection import AppConnection, CommitResult, Limits
+from mnemic.db.connection import AppConnection, CommitResult
 from mnemic.db.database import Database
 from mnemic.db.tenancy import Tenant
 from mnemic.errors import ConflictError, DatabaseError
 from mnemic.sql import query
-from tests.conftest import open_database
+from tests.conftest import LIMITS, open_database
 
-ONE_CONNECTION = Limits(pool_size=1, statement_timeout_s=10, connect_timeout_s=5)
+ONE_CONNECTION = replace(LIMITS, pool_size=1)
 
 # What one tenant leaves on the connection, and the query by which the next one would find it.
 LEFTOVERS = {
@@ -128,24 +129,29 @@ async def backend_pid(database: Database, tenant: Tenant) -> int:
         return transaction.connection.info.backend_pid
 
 
-@pytest.mark.parametrize("leftover", LEFTOVERS)
-async def test_the_next_tenant_does_not_find_leftovers(leftover: str, narrow_database: Database) -> None:
-    one, other = [await narrow_database.open_tenant(name) for name in ("one", "other")]
+async def found_by_the_next_tenant(access: Access, leftover: str) -> list[object]:
+    """What another tenant finds on the only connection after a leftover."""
     statements, question = LEFTOVERS[leftover]
-    await leave(narrow_database, one, statements)
-    assert await find(narrow_database, other, question) == []
+    async with open_database(access, ONE_CONNECTION) as database:
+        one, other = [await database.open_tenant(name) for name in ("one", "other")]
+        await leave(database, one, statements)
+        return await find(database, other, question)
+
+
+async def test_the_next_tenant_does_not_find_leftovers(access: Access, subtests: pytest.Subtests) -> None:
+    for leftover in LEFTOVERS:
+        with subtests.test(leftover):
+            assert await found_by_the_next_tenant(access, leftover) == []
 
 
 @pytest.mark.usefixtures("no_cleaning")
-@pytest.mark.parametrize("leftover", LEFTOVERS)
 async def test_without_cleaning_the_next_tenant_finds_leftovers(
-    leftover: str, narrow_database: Database
+    access: Access, subtests: pytest.Subtests
 ) -> None:
     """Shows that the test above can fail."""
-    one, other = [await narrow_database.open_tenant(name) for name in ("one", "other")]
-    statements, question = LEFTOVERS[leftover]
-    await leave(narrow_database, one, statements)
-    assert await find(narrow_database, other, question) != []
+    for leftover in LEFTOVERS:
+        with subtests.test(leftover):
+            assert await found_by_the_next_tenant(access, leftover) != []
 
 
 async def test_a_clean_connection_is_used_again(narrow_database: Database) -> None:

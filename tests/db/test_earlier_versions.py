@@ -18,9 +18,9 @@ from mnemic import Memory
 from mnemic.backup.dump import back_up
 from mnemic.backup.restore import restore_storage
 from mnemic.config import load_settings
-from mnemic.db.access import DATABASE_NAME, embedded_access
+from mnemic.db.access import DATABASE_NAME
 from mnemic.db.database_swap import drop_database, make_database
-from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer, stop
+from mnemic.db.embedded import ADMIN_ROLE, EmbeddedServer
 from mnemic.db.migrate import read_status
 from mnemic.db.tenancy import SigningKey
 from mnemic.maintenance.as_is import back_up_as_is, export_as_is, schema_mismatch
@@ -28,6 +28,7 @@ from mnemic.sql import query
 from mnemic.types.scope import Scope
 from tests.conftest import LIMITS
 from tests.db.whole_catalog import whole_catalog
+from tests.running_folder import running
 from tools.freeze_migrations import FOLDER, frozen
 from tools.version_contents import JOB_FILE, TURNS
 
@@ -47,16 +48,14 @@ _MADE_AT_RUN_TIME = re.compile(r"\b(vectors\.model_[0-9a-f]+|traces\.memory_log_
 @pytest.fixture(scope="module")
 def own_server(memory_dir: Path) -> Iterator[EmbeddedServer]:
     """The server of a data folder of these tests, whose database each fixture replaces."""
-    data_dir = memory_dir / "earlier versions"
-    with EmbeddedServer.start(data_dir) as server:
-        yield server
-    assert stop(data_dir)
+    for data_dir in running(memory_dir / "earlier versions"):
+        with EmbeddedServer.start(data_dir) as server:
+            yield server
 
 
 @pytest.fixture(scope="module")
 def new_catalog(own_server: EmbeddedServer) -> dict[str, str]:
     """The catalog of a new database on that server."""
-    asyncio.run(embedded_access(own_server, LIMITS))
     with psycopg.connect(own_server.conninfo(user=ADMIN_ROLE, dbname=DATABASE_NAME)) as connection:
         return comparable(whole_catalog(connection))
 

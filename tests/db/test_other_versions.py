@@ -1,7 +1,6 @@
 """Two versions of Mnemic at once: the newer one waits or refuses, and the older one never fails unclearly."""
 
 import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,6 @@ import psycopg
 import pytest
 
 from mnemic import Memory
-from mnemic.db.embedded import stop
 from mnemic.db.migrate import migrate, read_status
 from mnemic.db.schema_version import admin_session_name, digest_of, expected_digest, session_name
 from mnemic.errors import DatabaseInUseError, DatabaseTooNewError, SchemaChangedError
@@ -20,32 +18,20 @@ from tests.conftest import LIMITS, AppConnection
 from tests.db.other_version import (
     SOURCES,
     VersionProcess,
-    run_command,
+    run_commands,
     with_changed_definition,
     with_new_migration,
 )
-from tests.running_folder import running_new
+from tests.running_folder import running
 
 PATIENT_S = 120.0
 IMPATIENT = replace(LIMITS, other_versions_timeout_s=0)
 
 
-@pytest.fixture(scope="module")
-def prepared_folder(memory_dir: Path) -> Path:
-    """A data folder of this version; copying it is quicker than making another one."""
-    folder = memory_dir / "of this version"
-    with open_memory(folder):
-        pass
-    assert stop(folder)
-    return folder
-
-
 @pytest.fixture
-def folder(prepared_folder: Path, tmp_path: Path) -> Iterator[Path]:
+def folder(memory_dir: Path, tmp_path: Path) -> Iterator[Path]:
     """A data folder of one test, whose server runs all the time."""
-    folder = prepared_folder.with_name(tmp_path.name)
-    subprocess.run(["cp", "-a", str(prepared_folder), str(folder)], check=True)
-    yield from running_new(folder)
+    yield from running(memory_dir / tmp_path.name)
 
 
 def open_memory(folder: Path) -> Memory:
@@ -90,7 +76,7 @@ def test_a_disconnected_older_process_gets_a_clear_error_from_every_call(
     newer = with_new_migration(tmp_path)
     with open_memory(folder) as memory:
         memory.retain("before")
-        done = run_command(newer, "migrate", "--disconnect", "--data-dir", str(folder))
+        done = run_commands(newer, ("migrate", "--disconnect", "--data-dir", str(folder)))
         assert "_mood" in done.stdout
         for call in (lambda: memory.retain("after"), lambda: memory.recall("before"), memory.memories.list):
             with pytest.raises(SchemaChangedError, match="Restart this process"):
@@ -161,7 +147,7 @@ def test_backup_and_export_work_on_a_database_of_another_version_and_leave_it_al
         back_up_and_export(newer, folder, tmp_path / "by the newer version")
         with subtests.test("nothing was migrated, and the older version goes on"):
             memory.retain("and more")
-    run_command(newer, "migrate", "--data-dir", str(folder))
+    run_commands(newer, ("migrate", "--data-dir", str(folder)))
     with pytest.raises(DatabaseTooNewError, match=r"migrated by Mnemic \d"):
         open_memory(folder)
     with subtests.test("the older version on the newer database"):
@@ -171,13 +157,13 @@ def test_backup_and_export_work_on_a_database_of_another_version_and_leave_it_al
 def back_up_and_export(sources: Path, folder: Path, target: Path) -> None:
     target.mkdir()
     at = ("--data-dir", str(folder))
-    for arguments in (
-        ("backup", target / "all.backup"),
-        ("export", target / "alice.jsonl", "--owner", "alice"),
-    ):
-        done = run_command(sources, *map(str, arguments), *at)
-        assert done.returncode == 0, done.stderr
-        assert "as it is" in done.stderr
+    done = run_commands(
+        sources,
+        ("backup", str(target / "all.backup"), *at),
+        ("export", str(target / "alice.jsonl"), "--owner", "alice", *at),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("as it is") == 2
     assert (target / "all.backup").read_bytes().startswith(b"PGDMP")
     assert "kept in every version" in (target / "alice.jsonl").read_text()
 
@@ -185,9 +171,9 @@ def back_up_and_export(sources: Path, folder: Path, target: Path) -> None:
 def test_an_export_that_cannot_read_the_schema_says_which_version_can(folder: Path, tmp_path: Path) -> None:
     newer = with_new_migration(tmp_path / "newer")
     (newer / "mnemic" / "sql" / "definitions" / "owners" / "export_rows.sql").unlink()
-    run_command(newer, "migrate", "--data-dir", str(folder))
+    run_commands(newer, ("migrate", "--data-dir", str(folder)))
     target = tmp_path / "alice.jsonl"
-    done = run_command(SOURCES, "export", str(target), "--owner", "alice", "--data-dir", str(folder))
+    done = run_commands(SOURCES, ("export", str(target), "--owner", "alice", "--data-dir", str(folder)))
     assert done.returncode == 1
     assert "Export it with Mnemic" in done.stderr
     assert "`mnemic backup` works" in done.stderr

@@ -17,6 +17,7 @@ from mnemic.errors import DatabaseUnavailableError
 from mnemic.jobs.queue import enqueue
 from tests.conftest import LIMITS, open_database
 from tests.password_server import PasswordServer
+from tests.prepared_folder import copy_prepared
 from tests.waiting import wait_for, wait_for_async
 
 
@@ -103,6 +104,7 @@ async def test_a_transaction_fails_with_its_server_and_the_next_one_waits_for_th
 @pytest.fixture
 def own_server(memory_dir: Path) -> Iterator[EmbeddedServer]:
     """An embedded server that a test may kill."""
+    copy_prepared(memory_dir / "mortal")
     with EmbeddedServer.start(memory_dir / "mortal") as server:
         yield server
     assert stop(memory_dir / "mortal")

@@ -40,7 +40,7 @@ async def small_database(access: Access) -> AsyncIterator[Database]:
 @pytest.fixture
 async def impatient_database(access: Access) -> AsyncIterator[Database]:
     """A database with one connection and short timeouts."""
-    limits = Limits(pool_size=1, statement_timeout_s=0.5, connect_timeout_s=2)
+    limits = Limits(pool_size=1, statement_timeout_s=2, connect_timeout_s=2)
     async with open_limited(access, limits) as database:
         yield database
 
@@ -135,35 +135,30 @@ async def test_an_unknown_query_name_raises_key_error(database: Database, tenant
             await transaction.rows("notes.no_such_query")
 
 
-@pytest.mark.parametrize(
-    ("statement", "error_type", "cause_type"),
-    [
-        ("INSERT INTO state.notes VALUES ({me}, 1), ({me}, 1)", ConflictError, pg.UniqueViolation),
-        ("INSERT INTO state.notes VALUES ({me}, 1, 'forbidden')", InvalidInputError, pg.CheckViolation),
-        ("INSERT INTO state.notes VALUES ({me}, NULL)", InvalidInputError, pg.NotNullViolation),
-        ("INSERT INTO state.notes VALUES ({me}, 1, '', 9)", InvalidInputError, pg.ForeignKeyViolation),
-        ("SELECT 'no uuid'::uuid", InvalidInputError, pg.InvalidTextRepresentation),
-        ("INSERT INTO state.notes VALUES ({other}, 1)", TenantMismatchError, pg.InsufficientPrivilege),
-        ("SELECT key FROM mnemic.signing_key", DatabaseError, pg.InsufficientPrivilege),
-        ("SELECT FROM no_such_table", DatabaseError, pg.UndefinedTable),
-    ],
-)
+TRANSLATED: list[tuple[str, type[MnemicError], type[psycopg.Error]]] = [
+    ("INSERT INTO state.notes VALUES ({me}, 1), ({me}, 1)", ConflictError, pg.UniqueViolation),
+    ("INSERT INTO state.notes VALUES ({me}, 1, 'forbidden')", InvalidInputError, pg.CheckViolation),
+    ("INSERT INTO state.notes VALUES ({me}, NULL)", InvalidInputError, pg.NotNullViolation),
+    ("INSERT INTO state.notes VALUES ({me}, 1, '', 9)", InvalidInputError, pg.ForeignKeyViolation),
+    ("SELECT 'no uuid'::uuid", InvalidInputError, pg.InvalidTextRepresentation),
+    ("INSERT INTO state.notes VALUES ({other}, 1)", TenantMismatchError, pg.InsufficientPrivilege),
+    ("SELECT key FROM mnemic.signing_key", DatabaseError, pg.InsufficientPrivilege),
+    ("SELECT FROM no_such_table", DatabaseError, pg.UndefinedTable),
+]
+
+
 async def test_errors_of_the_driver_are_translated_and_kept_as_cause(
-    statement: str,
-    error_type: type[MnemicError],
-    cause_type: type[psycopg.Error],
-    database: Database,
-    tenant_a: Tenant,
-    tenant_b: Tenant,
-    notes: str,
+    database: Database, tenant_a: Tenant, tenant_b: Tenant, notes: str, subtests: pytest.Subtests
 ) -> None:
-    text = statement.format(me=f"'{tenant_a.id}'", other=f"'{tenant_b.id}'")
-    with pytest.raises(error_type) as caught:
-        async with database.transaction(tenant_a) as transaction:
-            await transaction.connection.execute(text.encode())
-    assert type(caught.value) is error_type
-    assert isinstance(caught.value.__cause__, cause_type)
-    assert await note_ids(database, tenant_a) == []
+    for statement, error_type, cause_type in TRANSLATED:
+        text = statement.format(me=f"'{tenant_a.id}'", other=f"'{tenant_b.id}'")
+        with subtests.test(statement):
+            with pytest.raises(error_type) as caught:
+                async with database.transaction(tenant_a) as transaction:
+                    await transaction.connection.execute(text.encode())
+            assert type(caught.value) is error_type
+            assert isinstance(caught.value.__cause__, cause_type)
+            assert await note_ids(database, tenant_a) == []
 
 
 async def test_error_messages_contain_no_values_of_rows(database: Database, tenant_a: Tenant) -> None:

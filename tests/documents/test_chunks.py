@@ -119,9 +119,9 @@ def test_navigation_is_in_no_chunk() -> None:
 
 def test_blanks_before_a_link_take_no_longer() -> None:
     piece = f"[a](#b)\n{' ' * 900}x"
-    started_s = time.process_time()
+    started_s = time.thread_time()
     assert len(cut("\n\n".join([piece] * 2_000))) == 2_000
-    assert time.process_time() - started_s < 5
+    assert time.thread_time() - started_s < 5
 
 
 def test_a_heading_goes_to_no_sibling_of_the_same_name() -> None:
@@ -138,13 +138,13 @@ def test_equal_chunks_are_told_apart_by_their_order() -> None:
 
 def test_five_megabytes_are_cut_in_a_moment() -> None:
     text = "\n\n".join(paragraphs(5_000_000))
-    started_s = time.process_time()
+    started_s = time.thread_time()
     assert len(cut(text)) > 5_000
-    assert time.process_time() - started_s < 5
+    assert time.thread_time() - started_s < 5
 
 
 def test_text_without_any_place_to_cut_takes_no_longer() -> None:
-    started_s = time.process_time()
+    started_s = time.thread_time()
     assert len(cut("x" * 2_000_000)) == 2_000
     assert len(cut("word " * 400_000)) > 1_900
-    assert time.process_time() - started_s < 5
+    assert time.thread_time() - started_s < 5

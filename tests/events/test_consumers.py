@@ -209,19 +209,23 @@ async def test_a_deleted_consumer_starts_again_and_an_unknown_one_is_an_error(me
         await memory.events.replay("unknown", 0)
 
 
-@pytest.mark.parametrize("start", ["then", -1, 1.5, None, True])
-async def test_a_bad_start_is_refused_at_once(start: Any, memory: AsyncMemory) -> None:
-    with pytest.raises(InvalidInputError, match="start"):
-        memory.events.subscribe("reader", start=start)
-    with pytest.raises(InvalidInputError, match="position"):
-        await memory.events.replay("reader", start)
+async def test_a_bad_start_is_refused_at_once(memory: AsyncMemory, subtests: pytest.Subtests) -> None:
+    starts: list[Any] = ["then", -1, 1.5, None, True]
+    for start in starts:
+        with subtests.test(start=start):
+            with pytest.raises(InvalidInputError, match="start"):
+                memory.events.subscribe("reader", start=start)
+            with pytest.raises(InvalidInputError, match="position"):
+                await memory.events.replay("reader", start)
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 257, 7, "a\nb"])
-async def test_a_bad_name_is_refused_at_once(name: Any, memory: AsyncMemory) -> None:
-    with pytest.raises(InvalidInputError, match="consumer"):
-        memory.events.subscribe(name)
-    with pytest.raises(InvalidInputError, match="consumer"):
-        await memory.events.replay(name, 0)
-    with pytest.raises(InvalidInputError, match="consumer"):
-        await memory.events.forget_consumer(name)
+async def test_a_bad_name_is_refused_at_once(memory: AsyncMemory, subtests: pytest.Subtests) -> None:
+    names: list[Any] = ["", " ", "x" * 257, 7, "a\nb"]
+    for name in names:
+        with subtests.test(name=name):
+            with pytest.raises(InvalidInputError, match="consumer"):
+                memory.events.subscribe(name)
+            with pytest.raises(InvalidInputError, match="consumer"):
+                await memory.events.replay(name, 0)
+            with pytest.raises(InvalidInputError, match="consumer"):
+                await memory.events.forget_consumer(name)

@@ -200,24 +200,24 @@ async def test_erasing_an_owner_takes_its_events_and_leaves_the_others(open_memo
     ]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "field"),
-    [
-        ({"after": -1}, "after"),
-        ({"after": "1"}, "after"),
-        ({"after": True}, "after"),
-        ({"after": 2**70}, "after"),
-        ({"limit": 0}, "limit"),
-        ({"types": ["memory.invented"]}, "types"),
-        ({"types": []}, "types"),
-        ({"types": "memory.created"}, "types"),
-        ({"types": [1]}, "types"),
-        ({"owner": ""}, "owner"),
-    ],
-)
-async def test_bad_input_is_named(arguments: dict[str, Any], field: str, memory: AsyncMemory) -> None:
-    with pytest.raises(InvalidInputError, match=field):
-        await memory.events.list(**arguments)
+BAD_INPUT: list[tuple[dict[str, Any], str]] = [
+    ({"after": -1}, "after"),
+    ({"after": "1"}, "after"),
+    ({"after": True}, "after"),
+    ({"after": 2**70}, "after"),
+    ({"limit": 0}, "limit"),
+    ({"types": ["memory.invented"]}, "types"),
+    ({"types": []}, "types"),
+    ({"types": "memory.created"}, "types"),
+    ({"types": [1]}, "types"),
+    ({"owner": ""}, "owner"),
+]
+
+
+async def test_bad_input_is_named(memory: AsyncMemory, subtests: pytest.Subtests) -> None:
+    for arguments, field in BAD_INPUT:
+        with subtests.test(arguments=arguments), pytest.raises(InvalidInputError, match=field):
+            await memory.events.list(**arguments)
 
 
 async def test_retention_keeps_at_least_a_day(memory: AsyncMemory, tenant_database: TenantDatabase) -> None:

@@ -209,29 +209,30 @@ async def test_an_intent_has_one_outcome(place_a: TenantDatabase) -> None:
     assert await phases(place_a) == ["intent", "succeeded"]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"action": ""}, "action"),
-        ({"action": 7}, "action must be text"),
-        ({"action": "a\0b"}, "action"),
-        ({"target": " "}, "target must not be empty"),
-        ({"target": "x" * 1025}, "target has 1,025 characters"),
-        ({"target": "\ud800"}, "lone surrogate"),
-        ({"detail": {"when": object()}}, "detail must be JSON"),
-        ({"detail": [1]}, "detail must be a mapping"),
-        ({"detail": {"x": float("nan")}}, "detail must be JSON"),
-    ],
-)
+UNDESCRIBABLE_ACTS: list[tuple[dict[str, Any], str]] = [
+    ({"action": ""}, "action"),
+    ({"action": 7}, "action must be text"),
+    ({"action": "a\0b"}, "action"),
+    ({"target": " "}, "target must not be empty"),
+    ({"target": "x" * 1025}, "target has 1,025 characters"),
+    ({"target": "\ud800"}, "lone surrogate"),
+    ({"detail": {"when": object()}}, "detail must be JSON"),
+    ({"detail": [1]}, "detail must be a mapping"),
+    ({"detail": {"x": float("nan")}}, "detail must be JSON"),
+]
+
+
 async def test_an_act_that_cannot_be_described_does_not_begin(
-    place_a: TenantDatabase, given: dict[str, Any], said: str
+    place_a: TenantDatabase, subtests: pytest.Subtests
 ) -> None:
-    begun = False
-    with pytest.raises(InvalidInputError, match=said):
-        async with audited(place_a, ALICE, **({"action": "erase", "target": "alice"} | given)):
-            begun = True
-    assert not begun
-    assert await phases(place_a) == []
+    for given, said in UNDESCRIBABLE_ACTS:
+        with subtests.test(said):
+            begun = False
+            with pytest.raises(InvalidInputError, match=said):
+                async with audited(place_a, ALICE, **({"action": "erase", "target": "alice"} | given)):
+                    begun = True
+            assert not begun
+            assert await phases(place_a) == []
 
 
 async def test_an_outcome_that_is_not_json_is_refused_inside_the_act(place_a: TenantDatabase) -> None:
@@ -287,27 +288,32 @@ async def test_tenants_do_not_see_each_others_acts(place_a: TenantDatabase, plac
     assert await acts(place_b, NOBODY) == []
 
 
-@pytest.mark.parametrize(
-    "attack",
-    [
-        "UPDATE traces.audit_log SET phase = 'succeeded'",
-        "UPDATE traces.audit_log SET at = now()",
-        "DELETE FROM traces.audit_log",
-        "TRUNCATE traces.audit_log",
-        "DROP TABLE traces.audit_log",
-        "ALTER TABLE traces.audit_log DISABLE ROW LEVEL SECURITY",
-    ],
-)
+ATTACKS: list[str] = [
+    "UPDATE traces.audit_log SET phase = 'succeeded'",
+    "UPDATE traces.audit_log SET at = now()",
+    "DELETE FROM traces.audit_log",
+    "TRUNCATE traces.audit_log",
+    "DROP TABLE traces.audit_log",
+    "ALTER TABLE traces.audit_log DISABLE ROW LEVEL SECURITY",
+]
+
+
 async def test_the_application_cannot_change_what_was_audited(
-    place_a: TenantDatabase, tenant_a: Tenant, connect_as: ConnectAs, admin: AppConnection, attack: str
+    place_a: TenantDatabase,
+    tenant_a: Tenant,
+    connect_as: ConnectAs,
+    admin: AppConnection,
+    subtests: pytest.Subtests,
 ) -> None:
     async with audited(place_a, ALICE, action="erase", target="alice"):
         pass
     before = admin.execute("SELECT * FROM traces.audit_log ORDER BY at").fetchall()
-    with pytest.raises(pg.InsufficientPrivilege):
-        connect_as(tenant_a).execute(attack)
-    assert admin.execute("SELECT * FROM traces.audit_log ORDER BY at").fetchall() == before
     assert len(before) == 2
+    for attack in ATTACKS:
+        with subtests.test(attack=attack):
+            with pytest.raises(pg.InsufficientPrivilege):
+                connect_as(tenant_a).execute(attack.encode())
+            assert admin.execute("SELECT * FROM traces.audit_log ORDER BY at").fetchall() == before
 
 
 FILL_LOG = """

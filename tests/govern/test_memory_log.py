@@ -174,29 +174,30 @@ async def test_days_begin_at_midnight_utc_wherever_the_writer_is(
     assert rows == [(f"traces.memory_log_{day:%Y%m%d}",) for day in days]
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        {"memory_count": -1},
-        {"operation": ""},
-        {"duration_ms": -1.0},
-        {"owner": "x" * 257},
-        {"detail": {"x": object()}},
-        {"detail": {"x": "\ud800"}},
-        {"detail": {"x": "\0"}},
-        {"logged_at": NEW_DAY + timedelta(days=4000)},
-        {"logged_at": NEW_DAY - timedelta(days=4000)},
-    ],
-)
+FAULTY_ENTRIES: list[dict[str, Any]] = [
+    {"memory_count": -1},
+    {"operation": ""},
+    {"duration_ms": -1.0},
+    {"owner": "x" * 257},
+    {"detail": {"x": object()}},
+    {"detail": {"x": "\ud800"}},
+    {"detail": {"x": "\0"}},
+    {"logged_at": NEW_DAY + timedelta(days=4000)},
+    {"logged_at": NEW_DAY - timedelta(days=4000)},
+]
+
+
 async def test_a_faulty_entry_is_an_error_and_leaves_nothing(
-    place_a: TenantDatabase, admin: AppConnection, fault: dict[str, Any]
+    place_a: TenantDatabase, admin: AppConnection, subtests: pytest.Subtests
 ) -> None:
     await write(place_a)
     days = partitions(admin)
-    with pytest.raises(InvalidInputError):
-        await write(place_a, replace(ENTRY, **fault))
-    assert len(await calls(place_a)) == 1
-    assert partitions(admin) == days
+    for fault in FAULTY_ENTRIES:
+        with subtests.test(fault=fault):
+            with pytest.raises(InvalidInputError):
+                await write(place_a, replace(ENTRY, **fault))
+            assert len(await calls(place_a)) == 1
+            assert partitions(admin) == days
 
 
 async def test_pages_follow_each_other_without_gap_or_repetition(place_a: TenantDatabase) -> None:
@@ -223,24 +224,24 @@ async def test_lists_can_be_narrowed_by_operation_and_time(place_a: TenantDataba
     ]
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"operation": ""},
-        {"since": datetime(2026, 3, 1)},
-        {"since": "2026-03-01T10:00:00"},
-        {"until": "yesterday"},
-        {"until": 7},
-        {"since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"},
-        {"before": "not an id"},
-        {"limit": 0},
-        {"limit": 1001},
-        {"limit": True},
-    ],
-)
-async def test_bad_questions_are_refused(place_a: TenantDatabase, bad: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError):
-        await calls(place_a, **bad)
+BAD_QUESTIONS: list[dict[str, Any]] = [
+    {"operation": ""},
+    {"since": datetime(2026, 3, 1)},
+    {"since": "2026-03-01T10:00:00"},
+    {"until": "yesterday"},
+    {"until": 7},
+    {"since": "2026-03-02T00:00:00Z", "until": "2026-03-01T00:00:00Z"},
+    {"before": "not an id"},
+    {"limit": 0},
+    {"limit": 1001},
+    {"limit": True},
+]
+
+
+async def test_bad_questions_are_refused(place_a: TenantDatabase, subtests: pytest.Subtests) -> None:
+    for bad in BAD_QUESTIONS:
+        with subtests.test(bad=bad), pytest.raises(InvalidInputError):
+            await calls(place_a, **bad)
 
 
 async def test_owners_and_tenants_do_not_see_each_others_calls(

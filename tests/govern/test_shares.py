@@ -25,7 +25,7 @@ from tests.conftest import AppConnection, ConnectAs
 from tests.many_writers import WRITERS
 from tests.opened import core_of, opened
 
-Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
+Call = Callable[[Any], Coroutine[Any, Any, object]]
 
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
 EXPIRE = "UPDATE state.grants SET created_at = now() - interval '2 h', expires_at = now() - interval '1 s'"
@@ -213,58 +213,59 @@ async def test_pages_follow_each_other_without_gap_or_repetition(
     assert len(await memory.shares.list(received=True)) == 6
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda memory: memory.shares.grant(""), "to must have 1 to 256"),
-        (lambda memory: memory.shares.grant("b" * 257), "to must have 1 to 256"),
-        (lambda memory: memory.shares.grant(None), "to must be text"),
-        (lambda memory: memory.shares.grant("b\0b"), "to must not contain control"),
-        (lambda memory: memory.shares.grant("alice"), "to must be another owner"),
-        (lambda memory: memory.shares.grant("bob", owner="bob"), "to must be another owner"),
-        (lambda memory: memory.shares.grant("bob", channel=""), "channel must have"),
-        (lambda memory: memory.shares.grant("bob", channel=7), "channel must be text"),
-        (lambda memory: memory.shares.grant("bob", conversation=" "), "conversation must have"),
-        (lambda memory: memory.shares.grant("bob", categories=[]), "categories must name 1 to 7"),
-        (lambda memory: memory.shares.grant("bob", categories="factual"), "categories must be a list"),
-        (lambda memory: memory.shares.grant("bob", categories={"factual": 1}), "categories must be a list"),
-        (lambda memory: memory.shares.grant("bob", categories=7), "categories must be a list"),
-        (lambda memory: memory.shares.grant("bob", categories=["secret"]), "categories must be one of"),
-        (lambda memory: memory.shares.grant("bob", categories=repeat("factual")), "categories must name"),
-        (lambda memory: memory.shares.grant("bob", tags=[]), "tags must name at least one"),
-        (lambda memory: memory.shares.grant("bob", tags="food"), "tags must be a list"),
-        (lambda memory: memory.shares.grant("bob", tags=["t" * 65]), "A tag has 1 to 64"),
-        (lambda memory: memory.shares.grant("bob", tags=map(str, range(65))), "at most 64"),
-        (
-            lambda memory: memory.shares.grant("bob", expires_at=datetime(2999, 1, 1)),
-            "expires_at has no time",
-        ),
-        (lambda memory: memory.shares.grant("bob", expires_at="2020-01-01T00:00:00Z"), "expires_at must lie"),
-        (lambda memory: memory.shares.grant("bob", expires_at="soon"), "expires_at must be a date"),
-        (lambda memory: memory.shares.grant("bob", expires_at=3600), "expires_at must be a datetime"),
-        (lambda memory: memory.shares.grant("bob", reason=""), "reason must not be empty"),
-        (lambda memory: memory.shares.grant("bob", reason="r" * 1025), "reason has 1,025 characters"),
-        (lambda memory: memory.shares.revoke("x"), "grant_id must be an id"),
-        (lambda memory: memory.shares.accept("x"), "grant_id must be an id"),
-        (lambda memory: memory.shares.drop(7), "grant_id must be an id"),
-        (lambda memory: memory.shares.list(state="open"), "state must be one of offered, active, expired"),
-        (lambda memory: memory.shares.revoke(uuid4(), reason="\0"), "reason must not"),
-        (lambda memory: memory.shares.list(given=False), "given or received must be True"),
-        (lambda memory: memory.shares.list(given="yes"), "given must be True or False"),
-        (lambda memory: memory.shares.list(received=1), "received must be True or False"),
-        (lambda memory: memory.shares.list(include_ended=None), "include_ended must be True or False"),
-        (lambda memory: memory.shares.list(before="x"), "before must be an id"),
-        (lambda memory: memory.shares.list(limit=0), "limit must be"),
-    ],
-)
+BAD_INPUT: list[tuple[Call, str]] = [
+    (lambda memory: memory.shares.grant(""), "to must have 1 to 256"),
+    (lambda memory: memory.shares.grant("b" * 257), "to must have 1 to 256"),
+    (lambda memory: memory.shares.grant(None), "to must be text"),
+    (lambda memory: memory.shares.grant("b\0b"), "to must not contain control"),
+    (lambda memory: memory.shares.grant("alice"), "to must be another owner"),
+    (lambda memory: memory.shares.grant("bob", owner="bob"), "to must be another owner"),
+    (lambda memory: memory.shares.grant("bob", channel=""), "channel must have"),
+    (lambda memory: memory.shares.grant("bob", channel=7), "channel must be text"),
+    (lambda memory: memory.shares.grant("bob", conversation=" "), "conversation must have"),
+    (lambda memory: memory.shares.grant("bob", categories=[]), "categories must name 1 to 7"),
+    (lambda memory: memory.shares.grant("bob", categories="factual"), "categories must be a list"),
+    (lambda memory: memory.shares.grant("bob", categories={"factual": 1}), "categories must be a list"),
+    (lambda memory: memory.shares.grant("bob", categories=7), "categories must be a list"),
+    (lambda memory: memory.shares.grant("bob", categories=["secret"]), "categories must be one of"),
+    (lambda memory: memory.shares.grant("bob", categories=repeat("factual")), "categories must name"),
+    (lambda memory: memory.shares.grant("bob", tags=[]), "tags must name at least one"),
+    (lambda memory: memory.shares.grant("bob", tags="food"), "tags must be a list"),
+    (lambda memory: memory.shares.grant("bob", tags=["t" * 65]), "A tag has 1 to 64"),
+    (lambda memory: memory.shares.grant("bob", tags=map(str, range(65))), "at most 64"),
+    (
+        lambda memory: memory.shares.grant("bob", expires_at=datetime(2999, 1, 1)),
+        "expires_at has no time",
+    ),
+    (lambda memory: memory.shares.grant("bob", expires_at="2020-01-01T00:00:00Z"), "expires_at must lie"),
+    (lambda memory: memory.shares.grant("bob", expires_at="soon"), "expires_at must be a date"),
+    (lambda memory: memory.shares.grant("bob", expires_at=3600), "expires_at must be a datetime"),
+    (lambda memory: memory.shares.grant("bob", reason=""), "reason must not be empty"),
+    (lambda memory: memory.shares.grant("bob", reason="r" * 1025), "reason has 1,025 characters"),
+    (lambda memory: memory.shares.revoke("x"), "grant_id must be an id"),
+    (lambda memory: memory.shares.accept("x"), "grant_id must be an id"),
+    (lambda memory: memory.shares.drop(7), "grant_id must be an id"),
+    (lambda memory: memory.shares.list(state="open"), "state must be one of offered, active, expired"),
+    (lambda memory: memory.shares.revoke(uuid4(), reason="\0"), "reason must not"),
+    (lambda memory: memory.shares.list(given=False), "given or received must be True"),
+    (lambda memory: memory.shares.list(given="yes"), "given must be True or False"),
+    (lambda memory: memory.shares.list(received=1), "received must be True or False"),
+    (lambda memory: memory.shares.list(include_ended=None), "include_ended must be True or False"),
+    (lambda memory: memory.shares.list(before="x"), "before must be an id"),
+    (lambda memory: memory.shares.list(limit=0), "limit must be"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, admin: AppConnection, call: Call, said: str
+    memory: AsyncMemory, admin: AppConnection, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said):
-        await call(memory)
-    tenant = [memory.tenant.id]
-    assert admin.execute("SELECT FROM state.grants WHERE tenant_id = %s", tenant).fetchall() == []
-    assert admin.execute("SELECT FROM traces.audit_log WHERE tenant_id = %s", tenant).fetchall() == []
+    for call, said in BAD_INPUT:
+        with subtests.test(said):
+            with pytest.raises(InvalidInputError, match=said):
+                await call(memory)
+            tenant = [memory.tenant.id]
+            assert admin.execute("SELECT FROM state.grants WHERE tenant_id = %s", tenant).fetchall() == []
+            assert admin.execute("SELECT FROM traces.audit_log WHERE tenant_id = %s", tenant).fetchall() == []
 
 
 async def test_without_an_owner_there_is_no_call(memory: AsyncMemory, tenant_a: Tenant) -> None:

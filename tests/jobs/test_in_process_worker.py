@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from mnemic.jobs.handlers import RunningJob
 from mnemic.sdk.memory import AsyncMemory
 from tests.jobs.watching import WAIT_S
 from tests.opened import core_of
+from tests.running_folder import running
 
 ROOT = Path(__file__).resolve().parents[2]
 FORGETFUL = """
@@ -43,10 +45,10 @@ asyncio.run(main())
 """
 
 
-@pytest.fixture
-def data_dir(memory_dir: Path) -> Path:
+@pytest.fixture(scope="module")
+def data_dir(memory_dir: Path) -> Iterator[Path]:
     """The folder of an embedded server that the tests of this module share."""
-    return memory_dir / "own worker"
+    yield from running(memory_dir / "own worker")
 
 
 async def test_a_job_is_done_by_the_process_that_added_it(data_dir: Path) -> None:

@@ -8,7 +8,6 @@ from mnemic.db.access import Access
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
 from tests.conftest import AppConnection, ConnectAs
-from tests.jobs.conftest import StartWorker
 from tests.proofs import begin, prove
 
 WAITING = 20_000
@@ -33,20 +32,26 @@ async def full_queue(memory: AsyncMemory, foreign_memory: AsyncMemory, admin: Ap
     admin.execute("INSERT INTO mnemic.workers (worker, types) VALUES ('ghost', '{known}')")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, NULL)",
-        "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, (SELECT tenant_id FROM held LIMIT 1))",
-        "SELECT mnemic.promote_jobs(NULL, 10)",
-        "SELECT * FROM mnemic.list_claimed_jobs('ghost')",
-        "SELECT mnemic.requeue_jobs_of_dead_workers()",
-        "SELECT mnemic.settle_jobs('ghost', (SELECT jsonb_agg(to_jsonb(held)) FROM held))",
-    ],
+STATEMENTS = (
+    "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, NULL)",
+    "SELECT * FROM mnemic.claim_jobs('ghost', '{known}', 10, NULL, (SELECT tenant_id FROM held LIMIT 1))",
+    "SELECT mnemic.promote_jobs(NULL, 10)",
+    "SELECT * FROM mnemic.list_claimed_jobs('ghost')",
+    "SELECT mnemic.requeue_jobs_of_dead_workers()",
+    "SELECT mnemic.settle_jobs('ghost', (SELECT jsonb_agg(to_jsonb(held)) FROM held))",
 )
+
+
 def test_what_a_worker_does_reads_few_pages(
-    access: Access, full_queue: None, admin: AppConnection, statement: str
+    access: Access, full_queue: None, admin: AppConnection, subtests: pytest.Subtests
 ) -> None:
+    for statement in STATEMENTS:
+        with subtests.test(statement):
+            assert 0 < pages_read(statement, access, admin) < PAGES_MAX
+
+
+def pages_read(statement: str, access: Access, admin: AppConnection) -> int:
+    """How many pages a statement of a worker that holds jobs reads; it is rolled back."""
     prove(admin, access.key, "working", "queue", moment=begin(admin))
     admin.execute(
         "CREATE TEMP TABLE held AS SELECT tenant_id, job_id, claim, 'done' AS outcome"
@@ -58,28 +63,24 @@ def test_what_a_worker_does_reads_few_pages(
     (plan,) = admin.execute(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT json) {statement}".encode()).fetchone() or ()
     admin.rollback()
     (top,) = plan if isinstance(plan, list) else json.loads(str(plan))
-    pages = top["Plan"]["Shared Hit Blocks"] + top["Plan"]["Shared Read Blocks"]
-    assert 0 < pages < PAGES_MAX
+    return int(top["Plan"]["Shared Hit Blocks"] + top["Plan"]["Shared Read Blocks"])
 
 
-@pytest.mark.parametrize(
-    ("name", "index"),
-    [
-        ("queued_jobs.list", "finished_jobs_pkey"),
-        ("queued_jobs.dead", "finished_jobs_dead"),
-        ("queued_jobs.get", "finished_jobs_pkey"),
-        ("queued_jobs.attempts", "attempts_pkey"),
-        ("queued_jobs.get_by_key", "job_keys_pkey"),
-    ],
-)
+INDEXES = {
+    "queued_jobs.list": "finished_jobs_pkey",
+    "queued_jobs.dead": "finished_jobs_dead",
+    "queued_jobs.get": "finished_jobs_pkey",
+    "queued_jobs.attempts": "attempts_pkey",
+    "queued_jobs.get_by_key": "job_keys_pkey",
+}
+
+
 async def test_looking_at_jobs_goes_by_an_index(
     memory: AsyncMemory,
     full_queue: None,
     admin: AppConnection,
     connect_as: ConnectAs,
-    start_worker: StartWorker,
-    name: str,
-    index: str,
+    subtests: pytest.Subtests,
 ) -> None:
     admin.execute(
         "INSERT INTO queue.finished_jobs (tenant_id, job_id, type, payload, priority, run_at, state,"
@@ -89,24 +90,27 @@ async def test_looking_at_jobs_goes_by_an_index(
         " FROM queue.jobs, generate_series(1, 2) AS number"
     )
     admin.execute("ANALYZE queue.finished_jobs")
+    for name, index in INDEXES.items():
+        with subtests.test(name):
+            text = plan_of(name, memory, connect_as)
+            assert index in text
+            assert "Seq Scan on jobs" not in text
+            assert "Seq Scan on finished_jobs" not in text
+
+
+def plan_of(name: str, memory: AsyncMemory, connect_as: ConnectAs) -> str:
     given: dict[str, object] = {
         "tenant_id": memory.tenant.id,
         "before": None,
         "state": None,
-        "type": None,
+        "type": "known" if name == "queued_jobs.get_by_key" else None,
         "owner": None,
         "limit": 10,
         "key": "k",
+        "job_id": "00000000-0000-0000-0000-000000000000",
     }
-    given["job_id"] = "00000000-0000-0000-0000-000000000000"
-    if name == "queued_jobs.get_by_key":
-        given["type"] = "known"
     connection = connect_as(memory.tenant)
-    connection.execute(
-        "SET enable_seqscan = off" if name in ("queued_jobs.attempts", "queued_jobs.get_by_key") else "SELECT"
-    )
+    if name in ("queued_jobs.attempts", "queued_jobs.get_by_key"):
+        connection.execute("SET enable_seqscan = off")
     plan = connection.execute(f"EXPLAIN {query(name)}".encode(), given).fetchall()
-    text = "\n".join(str(line) for (line,) in plan)
-    assert index in text
-    assert "Seq Scan on jobs" not in text
-    assert "Seq Scan on finished_jobs" not in text
+    return "\n".join(str(line) for (line,) in plan)

@@ -279,14 +279,15 @@ BAD_UPSERTS: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "bad"), BAD_UPSERTS)
 async def test_bad_input_to_upsert_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, field: str, bad: dict[str, Any]
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    given: dict[str, Any] = {"category": "person", "name": "Ada", "facts": {"born": 1815}, **bad}
-    with pytest.raises(InvalidInputError, match=field):
-        await memory.entities.upsert(given.pop("category"), given.pop("name"), **given)
-    assert count_rows() == 0
+    for field, bad in BAD_UPSERTS:
+        with subtests.test(field):
+            given: dict[str, Any] = {"category": "person", "name": "Ada", "facts": {"born": 1815}, **bad}
+            with pytest.raises(InvalidInputError, match=field):
+                await memory.entities.upsert(given.pop("category"), given.pop("name"), **given)
+            assert count_rows() == 0
 
 
 BAD_READS: list[tuple[str, Callable[[AsyncMemory], Coroutine[Any, Any, Any]]]] = [
@@ -304,12 +305,10 @@ BAD_READS: list[tuple[str, Callable[[AsyncMemory], Coroutine[Any, Any, Any]]]] =
 ]
 
 
-@pytest.mark.parametrize(("field", "call"), BAD_READS)
-async def test_bad_input_to_reading_is_refused(
-    memory: AsyncMemory, field: str, call: Callable[[AsyncMemory], Coroutine[Any, Any, Any]]
-) -> None:
-    with pytest.raises(InvalidInputError, match=field):
-        await call(memory)
+async def test_bad_input_to_reading_is_refused(memory: AsyncMemory, subtests: pytest.Subtests) -> None:
+    for field, call in BAD_READS:
+        with subtests.test(field), pytest.raises(InvalidInputError, match=field):
+            await call(memory)
 
 
 async def test_a_call_without_an_owner_is_refused(memory: AsyncMemory) -> None:

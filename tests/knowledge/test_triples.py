@@ -130,13 +130,11 @@ BAD: list[tuple[str, Callable[[AsyncMemory], Coroutine[Any, Any, Any]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("field", "call"), BAD)
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory,
-    count_rows: CountRows,
-    field: str,
-    call: Callable[[AsyncMemory], Coroutine[Any, Any, Any]],
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=field):
-        await call(memory)
-    assert count_rows() == 0
+    for field, call in BAD:
+        with subtests.test(field):
+            with pytest.raises(InvalidInputError, match=field):
+                await call(memory)
+            assert count_rows() == 0

@@ -17,6 +17,7 @@ from tests.mcp.conftest import called, refused
 from tests.mcp.test_http import BODY, HEADERS
 from tests.mcp.test_permissions import EXAMPLES
 from tests.mcp.test_stdio import process
+from tests.prepared_folder import copy_prepared
 from tests.server.running import TLS, RunningServer, running_server
 from tests.warm_start.starting import WarmStart
 
@@ -29,6 +30,7 @@ def with_mcp(server_app: ServerApp) -> None:
 
 @pytest.fixture(scope="module")
 def server(memory_dir: Path) -> Iterator[RunningServer]:
+    copy_prepared(memory_dir / "mcp-served")
     with running_server(memory_dir / "mcp-served", prepare=with_mcp) as server:
         yield server
 

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from time import process_time
+from time import thread_time
 
 import pytest
 
@@ -110,6 +110,6 @@ def test_counting_is_fast() -> None:
     assert len(text.encode()) > 100_000
     count_tokens(text)
     for counter in (EstimatingCounter(), token_counter()):
-        started_s = process_time()
+        started_s = thread_time()
         counter.count(text)
-        assert process_time() - started_s < 0.5
+        assert thread_time() - started_s < 0.5

@@ -256,46 +256,46 @@ async def test_there_are_never_more_hits_than_the_limit(memory: AsyncMemory, lim
     assert len(await memory.recall("ship", limit=limit)) == min(limit, 12)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("limit", 0),
-        ("limit", 1001),
-        ("limit", True),
-        ("max_tokens", 0),
-        ("refuse_below", 1.1),
-        ("refuse_below", float("nan")),
-        ("min_confidence", -0.1),
-        ("categories", ["secret"]),
-        ("categories", "factual"),
-        ("statuses", ["gone"]),
-        ("channels", []),
-        ("tags", "red"),
-        ("conversation", ""),
-        ("since", "yesterday"),
-        ("as_of", "2026-01-01T00:00:00"),
-        ("at", 5),
-        ("techniques", ["magic"]),
-        ("include", ["everything"]),
-        ("metadata", ["a"]),
-        ("metadata", {1: "a"}),
-        ("metadata", {"a": object()}),
-        ("metadata", {"a": "x" * METADATA_MAX_BYTES}),
-        ("metadata", {"a": "\0"}),
-        ("role", ""),
-        ("name", 7),
-        ("document", "\n"),
-        ("source", "rumour"),
-        ("min_score", 1.5),
-        ("strict", "yes"),
-        ("record", 0),
-    ],
-)
+BAD_ARGUMENTS: list[tuple[str, object]] = [
+    ("limit", 0),
+    ("limit", 1001),
+    ("limit", True),
+    ("max_tokens", 0),
+    ("refuse_below", 1.1),
+    ("refuse_below", float("nan")),
+    ("min_confidence", -0.1),
+    ("categories", ["secret"]),
+    ("categories", "factual"),
+    ("statuses", ["gone"]),
+    ("channels", []),
+    ("tags", "red"),
+    ("conversation", ""),
+    ("since", "yesterday"),
+    ("as_of", "2026-01-01T00:00:00"),
+    ("at", 5),
+    ("techniques", ["magic"]),
+    ("include", ["everything"]),
+    ("metadata", ["a"]),
+    ("metadata", {1: "a"}),
+    ("metadata", {"a": object()}),
+    ("metadata", {"a": "x" * METADATA_MAX_BYTES}),
+    ("metadata", {"a": "\0"}),
+    ("role", ""),
+    ("name", 7),
+    ("document", "\n"),
+    ("source", "rumour"),
+    ("min_score", 1.5),
+    ("strict", "yes"),
+    ("record", 0),
+]
+
+
 async def test_what_cannot_be_asked_is_refused_by_name(
-    memory: AsyncMemory, field: str, value: object
+    memory: AsyncMemory, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=field):
-        await memory.recall("ship", **{field: value})  # type: ignore[arg-type]
+    for field, value in BAD_ARGUMENTS:
+        with subtests.test(field), pytest.raises(InvalidInputError, match=field):
+            await memory.recall("ship", **{field: value})  # type: ignore[arg-type]
 
 
 async def test_one_conversation_does_not_fill_the_answer(memory: AsyncMemory) -> None:

@@ -182,34 +182,34 @@ async def test_of_many_changes_at_once_none_is_lost_and_versions_have_no_gaps(me
         assert await memory.memories.as_of(memory_id, record.recorded_at) == record
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({}, "Nothing to change"),
-        ({"content": ""}, "content must not be empty"),
-        ({"content": "\ud800"}, "content is not valid Unicode"),
-        ({"content": "x" * 8193}, "content has 8,193 characters; the limit is 8,192"),
-        ({"category": "fact"}, "category must be one of"),
-        ({"tags": ["t" * 65]}, "has 65"),
-        ({"metadata": {"a": object()}}, "metadata must be JSON"),
-        ({"confidence": 1.2}, "confidence must be a number from 0 to 1"),
-        ({"anchored": 1}, "anchored must be True or False"),
-        ({"at": NAIVE}, "at has no time zone"),
-        ({"valid_to": "2020-01-01T00:00:00Z"}, "valid_to must be after valid_from"),
-        ({"tags": ["x"], "changed_by": "me"}, "changed_by must be one of"),
-        ({"tags": ["x"], "reason": "r" * 1025}, "reason has 1,025 characters"),
-        ({"tags": ["x"], "reason": "\0"}, "reason must not contain NUL"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+BAD_CHANGES: list[tuple[dict[str, Any], str]] = [
+    ({}, "Nothing to change"),
+    ({"content": ""}, "content must not be empty"),
+    ({"content": "\ud800"}, "content is not valid Unicode"),
+    ({"content": "x" * 8193}, "content has 8,193 characters; the limit is 8,192"),
+    ({"category": "fact"}, "category must be one of"),
+    ({"tags": ["t" * 65]}, "has 65"),
+    ({"metadata": {"a": object()}}, "metadata must be JSON"),
+    ({"confidence": 1.2}, "confidence must be a number from 0 to 1"),
+    ({"anchored": 1}, "anchored must be True or False"),
+    ({"at": NAIVE}, "at has no time zone"),
+    ({"valid_to": "2020-01-01T00:00:00Z"}, "valid_to must be after valid_from"),
+    ({"tags": ["x"], "changed_by": "me"}, "changed_by must be one of"),
+    ({"tags": ["x"], "reason": "r" * 1025}, "reason has 1,025 characters"),
+    ({"tags": ["x"], "reason": "\0"}, "reason must not contain NUL"),
+]
+
+
 async def test_a_bad_change_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, rows: Rows, changes: dict[str, Any], message: str
+    memory: AsyncMemory, rows: Rows, subtests: pytest.Subtests
 ) -> None:
     memory_id = await retain_one(memory, "x", valid_from="2026-01-01T00:00:00Z")
     before = await memory.memories.get(memory_id), rows.counts(memory.tenant.id)
-    with pytest.raises(InvalidInputError, match=message):
-        await memory.memories.update(memory_id, **changes)
-    assert (await memory.memories.get(memory_id), rows.counts(memory.tenant.id)) == before
+    for changes, message in BAD_CHANGES:
+        with subtests.test(message):
+            with pytest.raises(InvalidInputError, match=message):
+                await memory.memories.update(memory_id, **changes)
+            assert (await memory.memories.get(memory_id), rows.counts(memory.tenant.id)) == before
 
 
 @pytest.mark.parametrize("memory_id", ["", "x", 5, None, b"x"], ids=repr)
@@ -346,25 +346,26 @@ async def test_of_concurrent_calls_that_supersede_one_memory_one_succeeds(memory
     assert (await memory.memories.get(old_id)).superseded_by == kept.memory_id
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"content": "old"}, "the same as the old one"),
-        ({"content": ""}, "content must not be empty"),
-        ({"content": "new", "valid_from": "2026-01-01T00:00:00Z"}, "valid_from must be after"),
-        ({"content": "new", "valid_from": NAIVE}, "valid_from has no time zone"),
-        ({"content": "new", "reason": "\ud800"}, "reason is not valid Unicode"),
-        ({"content": "new", "reason": "r" * 1025}, "reason has 1,025"),
-    ],
-)
+BAD_SUCCESSORS: list[tuple[dict[str, Any], str]] = [
+    ({"content": "old"}, "the same as the old one"),
+    ({"content": ""}, "content must not be empty"),
+    ({"content": "new", "valid_from": "2026-01-01T00:00:00Z"}, "valid_from must be after"),
+    ({"content": "new", "valid_from": NAIVE}, "valid_from has no time zone"),
+    ({"content": "new", "reason": "\ud800"}, "reason is not valid Unicode"),
+    ({"content": "new", "reason": "r" * 1025}, "reason has 1,025"),
+]
+
+
 async def test_a_bad_successor_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, rows: Rows, arguments: dict[str, Any], message: str
+    memory: AsyncMemory, rows: Rows, subtests: pytest.Subtests
 ) -> None:
     old_id = await retain_one(memory, "old", valid_from="2026-01-01T00:00:00Z")
     before = rows.counts(memory.tenant.id)
-    with pytest.raises(InvalidInputError, match=message):
-        await memory.memories.supersede(old_id, **arguments)
-    assert rows.counts(memory.tenant.id) == before
+    for arguments, message in BAD_SUCCESSORS:
+        with subtests.test(message):
+            with pytest.raises(InvalidInputError, match=message):
+                await memory.memories.supersede(old_id, **arguments)
+            assert rows.counts(memory.tenant.id) == before
 
 
 async def test_lists_are_filtered_and_paged(memory: AsyncMemory) -> None:
@@ -389,24 +390,23 @@ async def test_lists_are_filtered_and_paged(memory: AsyncMemory) -> None:
     assert await memory.memories.list(statuses=["archived"]) == []
 
 
-@pytest.mark.parametrize(
-    "filters",
-    [
-        {"limit": 0},
-        {"limit": 1001},
-        {"limit": "5"},
-        {"categories": ["fact"]},
-        {"statuses": ["gone"]},
-        {"since": NAIVE},
-        {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"},
-        {"before": "x"},
-        {"tags": "home"},
-        {"channel": ""},
-        {"categories": 5},
-        {"include_forgotten": "yes"},
-    ],
-    ids=str,
-)
-async def test_a_bad_filter_is_refused(memory: AsyncMemory, filters: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInputError):
-        await memory.memories.list(**filters)
+BAD_FILTERS: list[dict[str, Any]] = [
+    {"limit": 0},
+    {"limit": 1001},
+    {"limit": "5"},
+    {"categories": ["fact"]},
+    {"statuses": ["gone"]},
+    {"since": NAIVE},
+    {"since": "2026-01-02T00:00:00Z", "until": "2026-01-01T00:00:00Z"},
+    {"before": "x"},
+    {"tags": "home"},
+    {"channel": ""},
+    {"categories": 5},
+    {"include_forgotten": "yes"},
+]
+
+
+async def test_a_bad_filter_is_refused(memory: AsyncMemory, subtests: pytest.Subtests) -> None:
+    for filters in BAD_FILTERS:
+        with subtests.test(filters=filters), pytest.raises(InvalidInputError):
+            await memory.memories.list(**filters)

@@ -148,31 +148,31 @@ async def test_a_tool_belongs_to_a_turn_of_its_conversation(memory: AsyncMemory)
     assert await memory.conversations.tools("c") == []
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"tool": ""}, "tool must have 1 to 256"),
-        ({"tool": "search", "arguments": 5}, "arguments must be a mapping"),
-        ({"tool": "search", "arguments": "abc"}, "arguments must be a mapping"),
-        ({"tool": "search", "arguments": {"a": object()}}, "arguments must be JSON"),
-        ({"tool": "search", "result": "a\0"}, "result must not contain NUL"),
-        ({"tool": "search", "result": 5}, "result must be text"),
-        ({"tool": "search", "succeeded": "yes"}, "succeeded must be True or False"),
-        ({"tool": "search", "duration_ms": -1}, "duration_ms must be 0 or more"),
-        ({"tool": "search", "duration_ms": "fast"}, "duration_ms must be a number"),
-        ({"tool": "search", "at": "2026-03-02T10:00:00"}, "at has no time zone"),
-        ({"tool": "search", "memory_id": "x"}, "memory_id must be an id"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else "",
-)
+BAD_TOOLS: list[tuple[dict[str, Any], str]] = [
+    ({"tool": ""}, "tool must have 1 to 256"),
+    ({"tool": "search", "arguments": 5}, "arguments must be a mapping"),
+    ({"tool": "search", "arguments": "abc"}, "arguments must be a mapping"),
+    ({"tool": "search", "arguments": {"a": object()}}, "arguments must be JSON"),
+    ({"tool": "search", "result": "a\0"}, "result must not contain NUL"),
+    ({"tool": "search", "result": 5}, "result must be text"),
+    ({"tool": "search", "succeeded": "yes"}, "succeeded must be True or False"),
+    ({"tool": "search", "duration_ms": -1}, "duration_ms must be 0 or more"),
+    ({"tool": "search", "duration_ms": "fast"}, "duration_ms must be a number"),
+    ({"tool": "search", "at": "2026-03-02T10:00:00"}, "at has no time zone"),
+    ({"tool": "search", "memory_id": "x"}, "memory_id must be an id"),
+]
+
+
 async def test_a_bad_tool_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, rows: Rows, arguments: dict[str, Any], message: str
+    memory: AsyncMemory, rows: Rows, subtests: pytest.Subtests
 ) -> None:
     await memory.retain("a", conversation="c")
     before = rows.counts(memory.tenant.id)
-    with pytest.raises(InvalidInputError, match=message):
-        await memory.conversations.record_tool("c", **arguments)
-    assert rows.counts(memory.tenant.id) == before
+    for arguments, message in BAD_TOOLS:
+        with subtests.test(message):
+            with pytest.raises(InvalidInputError, match=message):
+                await memory.conversations.record_tool("c", **arguments)
+            assert rows.counts(memory.tenant.id) == before
 
 
 @pytest.mark.parametrize("place", [-1, "0", 1.5, None, 2**31], ids=repr)

@@ -1,6 +1,6 @@
 """Invalid input raises an error that names the field, and nothing is written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import date, datetime
 from typing import Any
 from uuid import uuid4
@@ -90,17 +90,18 @@ BAD_FIELDS: list[tuple[dict[Any, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("item", "message"), BAD_FIELDS, ids=[message for _, message in BAD_FIELDS])
 async def test_a_bad_field_is_named_and_nothing_is_written(
-    memory: AsyncMemory, rows: Rows, item: Mapping[str, Any], message: str
+    memory: AsyncMemory, rows: Rows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError) as caught:
-        await memory.retain(["good", item])
-    assert str(caught.value).startswith("Item 1: ")
-    assert message in str(caught.value)
-    assert len(str(caught.value)) < 300
-    str(caught.value).encode()
-    assert rows.counts(memory.tenant.id) == {}
+    for item, message in BAD_FIELDS:
+        with subtests.test(message):
+            with pytest.raises(InvalidInputError) as caught:
+                await memory.retain(["good", item])
+            assert str(caught.value).startswith("Item 1: ")
+            assert message in str(caught.value)
+            assert len(str(caught.value)) < 300
+            str(caught.value).encode()
+            assert rows.counts(memory.tenant.id) == {}
 
 
 @pytest.mark.parametrize("value", [None, 5, 1.5, object()], ids=["None", "5", "1.5", "an object"])
@@ -115,28 +116,29 @@ async def test_values_that_are_no_items_are_refused(memory: AsyncMemory, rows: R
     assert rows.counts(memory.tenant.id) == {}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"confidence": 1.2}, "confidence"),
-        ({"category": "x"}, "category"),
-        ({"tags": ["t" * 65]}, "tag"),
-        ({"at": NAIVE}, "time zone"),
-        ({"metadata": {"a": object()}}, "metadata"),
-        ({"owner": ""}, "owner"),
-        ({"owner": "a\0b"}, "owner"),
-        ({"owner": "\ud800"}, "owner"),
-        ({"channel": "c" * 257}, "channel"),
-    ],
-)
+BAD_DEFAULTS: list[tuple[dict[str, Any], str]] = [
+    ({"confidence": 1.2}, "confidence"),
+    ({"category": "x"}, "category"),
+    ({"tags": ["t" * 65]}, "tag"),
+    ({"at": NAIVE}, "time zone"),
+    ({"metadata": {"a": object()}}, "metadata"),
+    ({"owner": ""}, "owner"),
+    ({"owner": "a\0b"}, "owner"),
+    ({"owner": "\ud800"}, "owner"),
+    ({"channel": "c" * 257}, "channel"),
+]
+
+
 async def test_a_bad_default_is_refused_even_without_items(
-    memory: AsyncMemory, rows: Rows, options: dict[str, Any], message: str
+    memory: AsyncMemory, rows: Rows, subtests: pytest.Subtests
 ) -> None:
-    items: Any
-    for items in ("fine", []):
-        with pytest.raises(InvalidInputError, match=message):
-            await memory.retain(items, **options)
-    assert rows.counts(memory.tenant.id) == {}
+    for options, message in BAD_DEFAULTS:
+        with subtests.test(message):
+            items: Any
+            for items in ("fine", []):
+                with pytest.raises(InvalidInputError, match=message):
+                    await memory.retain(items, **options)
+            assert rows.counts(memory.tenant.id) == {}
 
 
 @pytest.mark.parametrize("bad", [0, 900, 1499])

@@ -25,6 +25,7 @@ from mnemic.sdk.tenants import Tenants
 from tests.conftest import LIMITS, AppConnection, ConnectAs, open_database
 from tests.db.version_before import make_old_database
 from tests.opened import opened
+from tests.prepared_folder import copy_prepared
 from tests.waiting import wait_for
 
 
@@ -167,6 +168,8 @@ async def test_a_server_gives_the_defaults_to_the_tenants_that_it_serves(databas
     assert await schedule_names(await tenants.memory(Tenant(found.id, found.name))) == NAMES
 
 
-def test_opening_a_memory_gives_the_defaults(tmp_path: Path) -> None:
-    with Memory(data_dir=tmp_path, embedder="test") as memory:
+def test_opening_a_memory_gives_the_defaults(memory_dir: Path) -> None:
+    data_dir = memory_dir / "never opened"
+    copy_prepared(data_dir)
+    with Memory(data_dir=data_dir, embedder="test") as memory:
         assert [schedule.name for schedule in memory.schedules.list()] == NAMES

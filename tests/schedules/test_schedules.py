@@ -71,40 +71,41 @@ async def test_lists_go_on_behind_the_last_name(memory: AsyncMemory) -> None:
     assert [schedule.name for schedule in [*page, *rest]] == names
 
 
-@pytest.mark.parametrize(
-    ("wrong", "complaint"),
-    [
-        ({}, "either cron or every_s"),
-        ({"cron": "@daily", "every_s": 5}, "either cron or every_s"),
-        ({"cron": "61 * * * *"}, "'61' is no minute"),
-        ({"cron": "0 0 30 2 *"}, "never comes"),
-        ({"every_s": 0}, "every_s must be a whole number from 1 to"),
-        ({"every_s": 366 * 86_400 + 1}, "every_s must be a whole number from 1 to"),
-        ({"every_s": True}, "every_s must be a whole number"),
-        ({"every_s": 1.5}, "every_s must be a whole number"),
-        ({"every_s": 60, "timezone": "Europe/Atlantis"}, "'Europe/Atlantis' is not known"),
-        ({"every_s": 60, "timezone": "utc+3"}, "is not known"),
-        ({"every_s": 60, "timezone": ""}, "timezone must not be empty"),
-        ({"every_s": 60, "priority": 101}, "priority must be a whole number from -100 to 100"),
-        ({"every_s": 60, "payload": {"at": datetime.now(UTC)}}, "payload must be JSON"),
-        ({"every_s": 60, "payload": {"text": "x" * 70_000}}, "payload is .* bytes"),
-        ({"every_s": 60, "payload": []}, "payload must be a mapping"),
-        ({"every_s": 60, "enabled": "yes"}, "enabled must be True or False"),
-        ({"every_s": 60, "owner": ""}, "owner must have 1 to 256"),
-        ({"every_s": 60, "job_type": "Not A Type"}, "type must be"),
-        ({"every_s": 60, "name": ""}, "name must have"),
-        ({"every_s": 60, "name": "n" * 129}, "name must have at most 128"),
-        ({"every_s": 60, "name": "a\nb"}, "control characters"),
-    ],
-)
+BAD_INPUT: list[tuple[dict[str, object], str]] = [
+    ({}, "either cron or every_s"),
+    ({"cron": "@daily", "every_s": 5}, "either cron or every_s"),
+    ({"cron": "61 * * * *"}, "'61' is no minute"),
+    ({"cron": "0 0 30 2 *"}, "never comes"),
+    ({"every_s": 0}, "every_s must be a whole number from 1 to"),
+    ({"every_s": 366 * 86_400 + 1}, "every_s must be a whole number from 1 to"),
+    ({"every_s": True}, "every_s must be a whole number"),
+    ({"every_s": 1.5}, "every_s must be a whole number"),
+    ({"every_s": 60, "timezone": "Europe/Atlantis"}, "'Europe/Atlantis' is not known"),
+    ({"every_s": 60, "timezone": "utc+3"}, "is not known"),
+    ({"every_s": 60, "timezone": ""}, "timezone must not be empty"),
+    ({"every_s": 60, "priority": 101}, "priority must be a whole number from -100 to 100"),
+    ({"every_s": 60, "payload": {"at": datetime.now(UTC)}}, "payload must be JSON"),
+    ({"every_s": 60, "payload": {"text": "x" * 70_000}}, "payload is .* bytes"),
+    ({"every_s": 60, "payload": []}, "payload must be a mapping"),
+    ({"every_s": 60, "enabled": "yes"}, "enabled must be True or False"),
+    ({"every_s": 60, "owner": ""}, "owner must have 1 to 256"),
+    ({"every_s": 60, "job_type": "Not A Type"}, "type must be"),
+    ({"every_s": 60, "name": ""}, "name must have"),
+    ({"every_s": 60, "name": "n" * 129}, "name must have at most 128"),
+    ({"every_s": 60, "name": "a\nb"}, "control characters"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, wrong: dict[str, object], complaint: str
+    memory: AsyncMemory, subtests: pytest.Subtests
 ) -> None:
-    given: dict[str, object] = {"name": "bad", "job_type": "sync.run"} | wrong
-    name, job_type = given.pop("name"), given.pop("job_type")
-    with pytest.raises(InvalidInputError, match=complaint):
-        await memory.schedules.set(name, job_type, **given)  # type: ignore[arg-type]
-    assert await memory.schedules.list() == []
+    for wrong, complaint in BAD_INPUT:
+        given: dict[str, object] = {"name": "bad", "job_type": "sync.run"} | wrong
+        name, job_type = given.pop("name"), given.pop("job_type")
+        with subtests.test(complaint):
+            with pytest.raises(InvalidInputError, match=complaint):
+                await memory.schedules.set(name, job_type, **given)  # type: ignore[arg-type]
+            assert await memory.schedules.list() == []
 
 
 async def test_a_tenant_has_a_bounded_number_of_schedules(

@@ -49,8 +49,8 @@ async def test_the_least_recently_used_tenant_is_evicted_and_loses_no_count(
     assert await tenants.core("first") is not core
 
 
-async def test_closing_closes_all_memories_and_the_storage(tmp_path: Path) -> None:
-    async with Tenants(Settings(data_dir=tmp_path, embedder="test")) as tenants:
+async def test_closing_closes_all_memories_and_the_storage(folder: Path) -> None:
+    async with Tenants(Settings(data_dir=folder, embedder="test")) as tenants:
         memory = await tenants.memory("acme")
         await memory.retain("Alice moved to Berlin.", owner="alice")
     with pytest.raises(ClosedError):

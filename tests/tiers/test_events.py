@@ -131,55 +131,55 @@ async def test_an_event_needs_an_owner(
     assert count_rows() == 0
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"at": datetime(2026, 3, 1)},
-        {"at": "2026-03-01T10:00:00"},
-        {"at": "yesterday"},
-        {"at": 1_772_000_000},
-        {"at": ""},
-        {"at": datetime.min.replace(tzinfo=timezone(timedelta(hours=9)))},
-        {"owner": ""},
-        {"owner": "x" * 257},
-        {"owner": 7},
-        {"owner": "a\0b"},
-        {"channel": "\ud800"},
-        {"channel": " "},
-        {"channel": ["project"]},
-    ],
-    ids=str,
-)
+BAD_CHANNELS_AND_TIMES: list[dict[str, Any]] = [
+    {"at": datetime(2026, 3, 1)},
+    {"at": "2026-03-01T10:00:00"},
+    {"at": "yesterday"},
+    {"at": 1_772_000_000},
+    {"at": ""},
+    {"at": datetime.min.replace(tzinfo=timezone(timedelta(hours=9)))},
+    {"owner": ""},
+    {"owner": "x" * 257},
+    {"owner": 7},
+    {"owner": "a\0b"},
+    {"channel": "\ud800"},
+    {"channel": " "},
+    {"channel": ["project"]},
+]
+
+
 async def test_a_bad_channel_or_time_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, bad: dict[str, Any]
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    (field,) = bad
-    for kind in KINDS:
-        with pytest.raises(InvalidInputError, match=field):
-            await kind.append(memory, **bad)
-    assert count_rows() == 0
+    for bad in BAD_CHANNELS_AND_TIMES:
+        with subtests.test(bad=bad):
+            (field,) = bad
+            for kind in KINDS:
+                with pytest.raises(InvalidInputError, match=field):
+                    await kind.append(memory, **bad)
+            assert count_rows() == 0
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"since": datetime(2026, 3, 1)},
-        {"until": "2026-03-01T10:00:00"},
-        {"until": NOON, "since": NOON},
-        {"before": "not an id"},
-        {"before": 7},
-        {"limit": 0},
-        {"limit": 1001},
-        {"limit": "10"},
-        {"limit": True},
-        {"channel": ""},
-    ],
-    ids=str,
-)
-async def test_a_bad_filter_is_refused(memory: AsyncMemory, bad: dict[str, Any]) -> None:
-    for kind in KINDS:
-        with pytest.raises(InvalidInputError, match=next(iter(bad))):
-            await kind.list(memory, **bad)
+BAD_FILTERS: list[dict[str, Any]] = [
+    {"since": datetime(2026, 3, 1)},
+    {"until": "2026-03-01T10:00:00"},
+    {"until": NOON, "since": NOON},
+    {"before": "not an id"},
+    {"before": 7},
+    {"limit": 0},
+    {"limit": 1001},
+    {"limit": "10"},
+    {"limit": True},
+    {"channel": ""},
+]
+
+
+async def test_a_bad_filter_is_refused(memory: AsyncMemory, subtests: pytest.Subtests) -> None:
+    for bad in BAD_FILTERS:
+        with subtests.test(bad=bad):
+            for kind in KINDS:
+                with pytest.raises(InvalidInputError, match=next(iter(bad))):
+                    await kind.list(memory, **bad)
 
 
 async def test_an_unknown_cursor_is_an_error(memory: AsyncMemory, kind: Kind) -> None:

@@ -14,7 +14,7 @@ from mnemic.types.tiers import ActorFlag
 from tests.many_writers import WRITERS
 from tests.two_tenants import CountRows
 
-Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
+Call = Callable[[Any], Coroutine[Any, Any, object]]
 
 
 async def test_a_flag_has_actor_reason_and_evidence(memory: AsyncMemory) -> None:
@@ -83,34 +83,35 @@ async def test_owners_and_tenants_are_isolated(memory: AsyncMemory, foreign_memo
     assert await memory.actors.is_flagged("mallory")
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda memory: memory.actors.flag("", reason="r"), "actor"),
-        (lambda memory: memory.actors.flag("a" * 257, reason="r"), "actor"),
-        (lambda memory: memory.actors.flag(7, reason="r"), "actor must be text"),
-        (lambda memory: memory.actors.flag("a", reason=""), "reason must not be empty"),
-        (lambda memory: memory.actors.flag("a", reason="r" * 1025), "reason has 1,025 characters"),
-        (lambda memory: memory.actors.flag("a", reason="r\0"), "reason must not contain NUL"),
-        (lambda memory: memory.actors.flag("a", reason="r", severity="huge"), "severity must be one of"),
-        (lambda memory: memory.actors.flag("a", reason="r", evidence=7), "evidence must be"),
-        (lambda memory: memory.actors.flag("a", reason="r", evidence=[7]), "evidence must be text"),
-        (lambda memory: memory.actors.flag("a", reason="r", evidence={"a": 1}), "evidence must be"),
-        (lambda memory: memory.actors.flag("a", reason="r", evidence=["x"] * 65), "at most 64"),
-        (lambda memory: memory.actors.flag("a", reason="r", evidence=["x" * 1025]), "1,025 characters"),
-        (lambda memory: memory.actors.flag("a", reason="r", at=datetime(2026, 3, 1)), "at has no time zone"),
-        (lambda memory: memory.actors.clear("", reason="r"), "actor"),
-        (lambda memory: memory.actors.clear("a", reason=" "), "reason must not be empty"),
-        (lambda memory: memory.actors.is_flagged(None), "actor must be text"),
-        (lambda memory: memory.actors.list(include_cleared="yes"), "include_cleared must be True or False"),
-        (lambda memory: memory.actors.list(actor=""), "actor"),
-        (lambda memory: memory.actors.list(before="x"), "before must be an id"),
-        (lambda memory: memory.actors.list(limit=0), "limit"),
-    ],
-)
+BAD_INPUT: list[tuple[Call, str]] = [
+    (lambda memory: memory.actors.flag("", reason="r"), "actor"),
+    (lambda memory: memory.actors.flag("a" * 257, reason="r"), "actor"),
+    (lambda memory: memory.actors.flag(7, reason="r"), "actor must be text"),
+    (lambda memory: memory.actors.flag("a", reason=""), "reason must not be empty"),
+    (lambda memory: memory.actors.flag("a", reason="r" * 1025), "reason has 1,025 characters"),
+    (lambda memory: memory.actors.flag("a", reason="r\0"), "reason must not contain NUL"),
+    (lambda memory: memory.actors.flag("a", reason="r", severity="huge"), "severity must be one of"),
+    (lambda memory: memory.actors.flag("a", reason="r", evidence=7), "evidence must be"),
+    (lambda memory: memory.actors.flag("a", reason="r", evidence=[7]), "evidence must be text"),
+    (lambda memory: memory.actors.flag("a", reason="r", evidence={"a": 1}), "evidence must be"),
+    (lambda memory: memory.actors.flag("a", reason="r", evidence=["x"] * 65), "at most 64"),
+    (lambda memory: memory.actors.flag("a", reason="r", evidence=["x" * 1025]), "1,025 characters"),
+    (lambda memory: memory.actors.flag("a", reason="r", at=datetime(2026, 3, 1)), "at has no time zone"),
+    (lambda memory: memory.actors.clear("", reason="r"), "actor"),
+    (lambda memory: memory.actors.clear("a", reason=" "), "reason must not be empty"),
+    (lambda memory: memory.actors.is_flagged(None), "actor must be text"),
+    (lambda memory: memory.actors.list(include_cleared="yes"), "include_cleared must be True or False"),
+    (lambda memory: memory.actors.list(actor=""), "actor"),
+    (lambda memory: memory.actors.list(before="x"), "before must be an id"),
+    (lambda memory: memory.actors.list(limit=0), "limit"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, call: Call, said: str
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said):
-        await call(memory)
-    assert count_rows() == 0
+    for call, said in BAD_INPUT:
+        with subtests.test(said):
+            with pytest.raises(InvalidInputError, match=said):
+                await call(memory)
+            assert count_rows() == 0

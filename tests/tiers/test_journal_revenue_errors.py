@@ -12,7 +12,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.tiers import RevenueTotal
 from tests.two_tenants import CountRows
 
-Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
+Call = Callable[[Any], Coroutine[Any, Any, object]]
 
 
 async def test_a_journal_entry_is_text_or_any_json(memory: AsyncMemory) -> None:
@@ -85,70 +85,71 @@ async def test_errors_are_found_by_kind_and_severity(memory: AsyncMemory) -> Non
     assert (await memory.errors.record("Timeout", "late")).severity == "medium"
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda memory: memory.journal.append(), "at least one of evaluated, acted and forward"),
-        (lambda memory: memory.journal.append(extra={"x": 1}), "at least one of"),
-        (lambda memory: memory.journal.append(evaluated=""), "evaluated must not be empty"),
-        (lambda memory: memory.journal.append(acted="a\0b"), "acted must not contain NUL"),
-        (lambda memory: memory.journal.append(acted=["a\0b"]), "acted must not contain NUL"),
-        (lambda memory: memory.journal.append(forward="\ud800"), "lone surrogate"),
-        (lambda memory: memory.journal.append(forward=["\ud800"]), "forward must be JSON"),
-        (lambda memory: memory.journal.append(acted=object()), "acted must be JSON"),
-        (lambda memory: memory.journal.append(acted=float("inf")), "acted must be JSON"),
-        (lambda memory: memory.journal.append(acted=["x" * 2_000_000]), "the limit is"),
-        (lambda memory: memory.journal.append(acted="x", extra=[1]), "extra must be a mapping"),
-        (lambda memory: memory.journal.append(acted="x", extra={1: 2}), "extra must have text as keys"),
-        (lambda memory: memory.revenue.append(0.1, "EUR", source="s"), "Floats are not exact"),
-        (lambda memory: memory.revenue.append(float("nan"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(float("inf"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(Decimal("NaN"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(Decimal("sNaN"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(Decimal("-Infinity"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(Decimal("1E+20"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(Decimal("1E-19"), "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(10**20, "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append("1e3", "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append("1,50", "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append("１２", "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append("12\n", "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append("", "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(True, "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(None, "EUR", source="s"), "amount must be"),
-        (lambda memory: memory.revenue.append(1, "EURO", source="s"), "currency must be a code of 3 letters"),
-        (lambda memory: memory.revenue.append(1, "€€€", source="s"), "currency"),
-        (lambda memory: memory.revenue.append(1, 978, source="s"), "currency"),
-        (lambda memory: memory.revenue.append(1, "EUR", source=""), "source"),
-        (lambda memory: memory.revenue.append(1, "EUR", source="s", description=""), "description"),
-        (
-            lambda memory: memory.revenue.append(1, "EUR", source="s", description="x" * 8193),
-            "limit is 8,192",
-        ),
-        (
-            lambda memory: memory.revenue.append(1, "EUR", source="s", metadata="x"),
-            "metadata must be a mapping",
-        ),
-        (lambda memory: memory.errors.record("", "m"), "kind"),
-        (lambda memory: memory.errors.record("k" * 257, "m"), "kind"),
-        (lambda memory: memory.errors.record("k", ""), "message must not be empty"),
-        (lambda memory: memory.errors.record("k", "m" * 8193), "message has 8,193 characters"),
-        (lambda memory: memory.errors.record("k", ValueError("m")), "message must be text, not ValueError"),
-        (
-            lambda memory: memory.errors.record("k", "m", severity="fatal"),
-            "severity must be one of low, medium",
-        ),
-        (lambda memory: memory.errors.record("k", "m", severity=None), "severity must be one of"),
-        (lambda memory: memory.errors.record("k", "m", detail=[("a", 1)]), "detail must be a mapping"),
-        (lambda memory: memory.errors.list(severity="fatal"), "severity must be one of"),
-        (lambda memory: memory.errors.list(kind=""), "kind"),
-        (lambda memory: memory.revenue.list(currency="E"), "currency"),
-        (lambda memory: memory.revenue.totals(since="2026"), "since"),
-    ],
-)
+BAD_INPUT: list[tuple[Call, str]] = [
+    (lambda memory: memory.journal.append(), "at least one of evaluated, acted and forward"),
+    (lambda memory: memory.journal.append(extra={"x": 1}), "at least one of"),
+    (lambda memory: memory.journal.append(evaluated=""), "evaluated must not be empty"),
+    (lambda memory: memory.journal.append(acted="a\0b"), "acted must not contain NUL"),
+    (lambda memory: memory.journal.append(acted=["a\0b"]), "acted must not contain NUL"),
+    (lambda memory: memory.journal.append(forward="\ud800"), "lone surrogate"),
+    (lambda memory: memory.journal.append(forward=["\ud800"]), "forward must be JSON"),
+    (lambda memory: memory.journal.append(acted=object()), "acted must be JSON"),
+    (lambda memory: memory.journal.append(acted=float("inf")), "acted must be JSON"),
+    (lambda memory: memory.journal.append(acted=["x" * 2_000_000]), "the limit is"),
+    (lambda memory: memory.journal.append(acted="x", extra=[1]), "extra must be a mapping"),
+    (lambda memory: memory.journal.append(acted="x", extra={1: 2}), "extra must have text as keys"),
+    (lambda memory: memory.revenue.append(0.1, "EUR", source="s"), "Floats are not exact"),
+    (lambda memory: memory.revenue.append(float("nan"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(float("inf"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(Decimal("NaN"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(Decimal("sNaN"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(Decimal("-Infinity"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(Decimal("1E+20"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(Decimal("1E-19"), "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(10**20, "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append("1e3", "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append("1,50", "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append("１２", "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append("12\n", "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append("", "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(True, "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(None, "EUR", source="s"), "amount must be"),
+    (lambda memory: memory.revenue.append(1, "EURO", source="s"), "currency must be a code of 3 letters"),
+    (lambda memory: memory.revenue.append(1, "€€€", source="s"), "currency"),
+    (lambda memory: memory.revenue.append(1, 978, source="s"), "currency"),
+    (lambda memory: memory.revenue.append(1, "EUR", source=""), "source"),
+    (lambda memory: memory.revenue.append(1, "EUR", source="s", description=""), "description"),
+    (
+        lambda memory: memory.revenue.append(1, "EUR", source="s", description="x" * 8193),
+        "limit is 8,192",
+    ),
+    (
+        lambda memory: memory.revenue.append(1, "EUR", source="s", metadata="x"),
+        "metadata must be a mapping",
+    ),
+    (lambda memory: memory.errors.record("", "m"), "kind"),
+    (lambda memory: memory.errors.record("k" * 257, "m"), "kind"),
+    (lambda memory: memory.errors.record("k", ""), "message must not be empty"),
+    (lambda memory: memory.errors.record("k", "m" * 8193), "message has 8,193 characters"),
+    (lambda memory: memory.errors.record("k", ValueError("m")), "message must be text, not ValueError"),
+    (
+        lambda memory: memory.errors.record("k", "m", severity="fatal"),
+        "severity must be one of low, medium",
+    ),
+    (lambda memory: memory.errors.record("k", "m", severity=None), "severity must be one of"),
+    (lambda memory: memory.errors.record("k", "m", detail=[("a", 1)]), "detail must be a mapping"),
+    (lambda memory: memory.errors.list(severity="fatal"), "severity must be one of"),
+    (lambda memory: memory.errors.list(kind=""), "kind"),
+    (lambda memory: memory.revenue.list(currency="E"), "currency"),
+    (lambda memory: memory.revenue.totals(since="2026"), "since"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, call: Call, said: str
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said):
-        await call(memory)
-    assert count_rows() == 0
+    for call, said in BAD_INPUT:
+        with subtests.test(said):
+            with pytest.raises(InvalidInputError, match=said):
+                await call(memory)
+            assert count_rows() == 0

@@ -11,7 +11,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.tiers import MetricSummary
 from tests.two_tenants import CountRows
 
-Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
+Call = Callable[[Any], Coroutine[Any, Any, object]]
 
 
 async def test_a_value_is_stored_unchanged(memory: AsyncMemory) -> None:
@@ -77,33 +77,34 @@ async def test_channels_owners_and_tenants_are_isolated(
     assert len(await memory.metrics.summary(channel="project")) == 1
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda memory: memory.metrics.record("reading", "n", 1), "kind must be one of recall, retain"),
-        (lambda memory: memory.metrics.record(None, "n", 1), "kind must be one of"),
-        (lambda memory: memory.metrics.record("recall", "", 1), "name"),
-        (lambda memory: memory.metrics.record("recall", "n", float("nan")), "value must be a finite number"),
-        (lambda memory: memory.metrics.record("recall", "n", float("-inf")), "value must be a finite number"),
-        (lambda memory: memory.metrics.record("recall", "n", 10**400), "value must be a finite number"),
-        (lambda memory: memory.metrics.record("recall", "n", "1"), "value must be a number, not str"),
-        (lambda memory: memory.metrics.record("recall", "n", True), "value must be a number, not bool"),
-        (lambda memory: memory.metrics.record("recall", "n", 1, unit=""), "unit must not be empty"),
-        (lambda memory: memory.metrics.record("recall", "n", 1, unit="u" * 33), "unit has 33 characters"),
-        (lambda memory: memory.metrics.record("recall", "n", 1, metadata=1), "metadata must be a mapping"),
-        (
-            lambda memory: memory.metrics.record("recall", "n", 1, at="2026-03-01T10:00"),
-            "at has no time zone",
-        ),
-        (lambda memory: memory.metrics.summary(kind="reading"), "kind must be one of"),
-        (lambda memory: memory.metrics.summary(name=""), "name"),
-        (lambda memory: memory.metrics.summary(until="2026-03-01T10:00"), "until has no time zone"),
-        (lambda memory: memory.metrics.summary(limit=0), "limit"),
-    ],
-)
+BAD_INPUT: list[tuple[Call, str]] = [
+    (lambda memory: memory.metrics.record("reading", "n", 1), "kind must be one of recall, retain"),
+    (lambda memory: memory.metrics.record(None, "n", 1), "kind must be one of"),
+    (lambda memory: memory.metrics.record("recall", "", 1), "name"),
+    (lambda memory: memory.metrics.record("recall", "n", float("nan")), "value must be a finite number"),
+    (lambda memory: memory.metrics.record("recall", "n", float("-inf")), "value must be a finite number"),
+    (lambda memory: memory.metrics.record("recall", "n", 10**400), "value must be a finite number"),
+    (lambda memory: memory.metrics.record("recall", "n", "1"), "value must be a number, not str"),
+    (lambda memory: memory.metrics.record("recall", "n", True), "value must be a number, not bool"),
+    (lambda memory: memory.metrics.record("recall", "n", 1, unit=""), "unit must not be empty"),
+    (lambda memory: memory.metrics.record("recall", "n", 1, unit="u" * 33), "unit has 33 characters"),
+    (lambda memory: memory.metrics.record("recall", "n", 1, metadata=1), "metadata must be a mapping"),
+    (
+        lambda memory: memory.metrics.record("recall", "n", 1, at="2026-03-01T10:00"),
+        "at has no time zone",
+    ),
+    (lambda memory: memory.metrics.summary(kind="reading"), "kind must be one of"),
+    (lambda memory: memory.metrics.summary(name=""), "name"),
+    (lambda memory: memory.metrics.summary(until="2026-03-01T10:00"), "until has no time zone"),
+    (lambda memory: memory.metrics.summary(limit=0), "limit"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, call: Call, said: str
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said):
-        await call(memory)
-    assert count_rows() == 0
+    for call, said in BAD_INPUT:
+        with subtests.test(said):
+            with pytest.raises(InvalidInputError, match=said):
+                await call(memory)
+            assert count_rows() == 0

@@ -12,7 +12,7 @@ from mnemic.sdk.memory import AsyncMemory
 from tests.many_writers import WRITERS
 from tests.two_tenants import CountRows
 
-Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
+Call = Callable[[Any], Coroutine[Any, Any, object]]
 
 
 async def test_an_attribute_has_its_provenance(memory: AsyncMemory) -> None:
@@ -71,36 +71,37 @@ async def test_owners_and_tenants_are_isolated(memory: AsyncMemory, foreign_memo
     assert await foreign_memory.processes.list() == []
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda memory: memory.processes.set("", 1), "attribute"),
-        (lambda memory: memory.processes.set("a" * 257, 1), "attribute"),
-        (lambda memory: memory.processes.set(None, 1), "attribute must be text"),
-        (lambda memory: memory.processes.set("a", object()), "value must be JSON"),
-        (lambda memory: memory.processes.set("a", "\0"), "value must not contain NUL"),
-        (lambda memory: memory.processes.set("a", 1, process=""), "process"),
-        (
-            lambda memory: memory.processes.set("a", 1, provenance="guessed"),
-            "provenance must be one of measured",
-        ),
-        (
-            lambda memory: memory.processes.set("a", 1, confidence=1.2),
-            "confidence must be a number from 0 to 1",
-        ),
-        (lambda memory: memory.processes.set("a", 1, confidence=-0.1), "confidence must be a number from 0"),
-        (lambda memory: memory.processes.set("a", 1, confidence=float("nan")), "confidence must be a finite"),
-        (lambda memory: memory.processes.set("a", 1, confidence="1"), "confidence must be a number"),
-        (lambda memory: memory.processes.set("a", 1, evidence=[None]), "evidence must be text"),
-        (lambda memory: memory.processes.get("a\0"), "attribute"),
-        (lambda memory: memory.processes.get("a", process=7), "process must be text"),
-        (lambda memory: memory.processes.list(after=""), "after"),
-        (lambda memory: memory.processes.list(limit=1001), "limit"),
-    ],
-)
+BAD_INPUT: list[tuple[Call, str]] = [
+    (lambda memory: memory.processes.set("", 1), "attribute"),
+    (lambda memory: memory.processes.set("a" * 257, 1), "attribute"),
+    (lambda memory: memory.processes.set(None, 1), "attribute must be text"),
+    (lambda memory: memory.processes.set("a", object()), "value must be JSON"),
+    (lambda memory: memory.processes.set("a", "\0"), "value must not contain NUL"),
+    (lambda memory: memory.processes.set("a", 1, process=""), "process"),
+    (
+        lambda memory: memory.processes.set("a", 1, provenance="guessed"),
+        "provenance must be one of measured",
+    ),
+    (
+        lambda memory: memory.processes.set("a", 1, confidence=1.2),
+        "confidence must be a number from 0 to 1",
+    ),
+    (lambda memory: memory.processes.set("a", 1, confidence=-0.1), "confidence must be a number from 0"),
+    (lambda memory: memory.processes.set("a", 1, confidence=float("nan")), "confidence must be a finite"),
+    (lambda memory: memory.processes.set("a", 1, confidence="1"), "confidence must be a number"),
+    (lambda memory: memory.processes.set("a", 1, evidence=[None]), "evidence must be text"),
+    (lambda memory: memory.processes.get("a\0"), "attribute"),
+    (lambda memory: memory.processes.get("a", process=7), "process must be text"),
+    (lambda memory: memory.processes.list(after=""), "after"),
+    (lambda memory: memory.processes.list(limit=1001), "limit"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, call: Call, said: str
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said):
-        await call(memory)
-    assert count_rows() == 0
+    for call, said in BAD_INPUT:
+        with subtests.test(said):
+            with pytest.raises(InvalidInputError, match=said):
+                await call(memory)
+            assert count_rows() == 0

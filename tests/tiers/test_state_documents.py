@@ -142,45 +142,46 @@ async def test_owners_and_tenants_are_isolated(memory: AsyncMemory, foreign_memo
     assert await foreign_memory.state.delete("plan", owner="bob") is False
 
 
-Call = Callable[[AsyncMemory], Coroutine[Any, Any, object]]
+Call = Callable[[Any], Coroutine[Any, Any, object]]
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda memory: memory.state.set("", 1), "key must have 1 to 256"),
-        (lambda memory: memory.state.set("  ", 1), "key must have 1 to 256"),
-        (lambda memory: memory.state.set("k" * 257, 1), "key must have 1 to 256"),
-        (lambda memory: memory.state.set(7, 1), "key must be text, not int"),
-        (lambda memory: memory.state.set("a\0b", 1), "key must not contain control characters"),
-        (lambda memory: memory.state.set("\ud800", 1), "key must not contain control characters"),
-        (lambda memory: memory.state.set("k", object()), "document must be JSON"),
-        (lambda memory: memory.state.set("k", {1, 2}), "document must be JSON"),
-        (lambda memory: memory.state.set("k", float("nan")), "document must be JSON"),
-        (lambda memory: memory.state.set("k", "\ud800"), "document must be JSON"),
-        (lambda memory: memory.state.set("k", ["a\0b"]), "document must not contain NUL"),
-        (lambda memory: memory.state.set("k", "x" * 1_100_000), "the limit is 1,048,576"),
-        (lambda memory: memory.state.set("k", 1, expected_version=-1), "expected_version"),
-        (lambda memory: memory.state.set("k", 1, expected_version=True), "expected_version"),
-        (lambda memory: memory.state.set("k", 1, expected_version="1"), "expected_version"),
-        (lambda memory: memory.state.set("k", 1, expected_version=2**31), "expected_version"),
-        (lambda memory: memory.state.set("k", 1, owner=""), "owner"),
-        (lambda memory: memory.state.set("k", 1, owner="a\nb"), "owner"),
-        (lambda memory: memory.state.get(None), "key must be text"),
-        (lambda memory: memory.state.delete("k", expected_version=1.0), "expected_version"),
-        (lambda memory: memory.state.list(prefix="a\0"), "prefix"),
-        (lambda memory: memory.state.list(prefix=None), "prefix must be text"),
-        (lambda memory: memory.state.list(after=b"x"), "after must be text"),
-        (lambda memory: memory.state.list(limit=0), "limit"),
-        (lambda memory: memory.state.list(limit=1001), "limit"),
-    ],
-)
+BAD_INPUT: list[tuple[Call, str]] = [
+    (lambda memory: memory.state.set("", 1), "key must have 1 to 256"),
+    (lambda memory: memory.state.set("  ", 1), "key must have 1 to 256"),
+    (lambda memory: memory.state.set("k" * 257, 1), "key must have 1 to 256"),
+    (lambda memory: memory.state.set(7, 1), "key must be text, not int"),
+    (lambda memory: memory.state.set("a\0b", 1), "key must not contain control characters"),
+    (lambda memory: memory.state.set("\ud800", 1), "key must not contain control characters"),
+    (lambda memory: memory.state.set("k", object()), "document must be JSON"),
+    (lambda memory: memory.state.set("k", {1, 2}), "document must be JSON"),
+    (lambda memory: memory.state.set("k", float("nan")), "document must be JSON"),
+    (lambda memory: memory.state.set("k", "\ud800"), "document must be JSON"),
+    (lambda memory: memory.state.set("k", ["a\0b"]), "document must not contain NUL"),
+    (lambda memory: memory.state.set("k", "x" * 1_100_000), "the limit is 1,048,576"),
+    (lambda memory: memory.state.set("k", 1, expected_version=-1), "expected_version"),
+    (lambda memory: memory.state.set("k", 1, expected_version=True), "expected_version"),
+    (lambda memory: memory.state.set("k", 1, expected_version="1"), "expected_version"),
+    (lambda memory: memory.state.set("k", 1, expected_version=2**31), "expected_version"),
+    (lambda memory: memory.state.set("k", 1, owner=""), "owner"),
+    (lambda memory: memory.state.set("k", 1, owner="a\nb"), "owner"),
+    (lambda memory: memory.state.get(None), "key must be text"),
+    (lambda memory: memory.state.delete("k", expected_version=1.0), "expected_version"),
+    (lambda memory: memory.state.list(prefix="a\0"), "prefix"),
+    (lambda memory: memory.state.list(prefix=None), "prefix must be text"),
+    (lambda memory: memory.state.list(after=b"x"), "after must be text"),
+    (lambda memory: memory.state.list(limit=0), "limit"),
+    (lambda memory: memory.state.list(limit=1001), "limit"),
+]
+
+
 async def test_bad_input_is_refused_and_nothing_is_written(
-    memory: AsyncMemory, count_rows: CountRows, call: Call, said: str
+    memory: AsyncMemory, count_rows: CountRows, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(InvalidInputError, match=said):
-        await call(memory)
-    assert count_rows() == 0
+    for call, said in BAD_INPUT:
+        with subtests.test(said):
+            with pytest.raises(InvalidInputError, match=said):
+                await call(memory)
+            assert count_rows() == 0
 
 
 async def test_every_call_needs_an_owner(database: Database, tenant_a: Tenant, count_rows: CountRows) -> None:

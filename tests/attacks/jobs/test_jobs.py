@@ -53,35 +53,43 @@ async def their_job(foreign_memory: AsyncMemory, admin: AppConnection) -> str:
     return str((await foreign_memory.jobs.enqueue("work", {"secret": "b"}, key="k")).job_id)
 
 
-@pytest.mark.parametrize("statement", OF_WORKERS)
 def test_a_tenant_is_no_worker(
-    connect_as: ConnectAs, tenant_a: Tenant, their_job: str, statement: str
+    connect_as: ConnectAs, tenant_a: Tenant, their_job: str, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
-        connect_as(tenant_a).execute(statement.encode())
+    for statement in OF_WORKERS:
+        with (
+            subtests.test(statement),
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"),
+        ):
+            connect_as(tenant_a).execute(statement.encode())
 
 
-@pytest.mark.parametrize("statement", OF_WORKERS)
-def test_a_worker_may_do_what_a_tenant_may_not(access: Access, their_job: str, statement: str) -> None:
-    with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        prove(connection, access.key, "working", "queue", moment=begin(connection))
-        connection.execute(statement.encode())
+def test_a_worker_may_do_what_a_tenant_may_not(
+    access: Access, their_job: str, subtests: pytest.Subtests
+) -> None:
+    for statement in OF_WORKERS:
+        with subtests.test(statement), psycopg.connect(access.conninfo(), autocommit=True) as connection:
+            prove(connection, access.key, "working", "queue", moment=begin(connection))
+            connection.execute(statement.encode())
+            # The next statement finds the same worker and the same job.
+            connection.rollback()
 
 
-@pytest.mark.parametrize("subject", ["", "other", "queue "])
-def test_a_proof_of_working_for_something_else_is_none(access: Access, their_job: str, subject: str) -> None:
-    with psycopg.connect(access.conninfo(), autocommit=True) as connection:
-        prove(connection, access.key, "working", subject, moment=begin(connection))
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute(HELD)
+def test_a_proof_of_working_for_something_else_is_none(
+    access: Access, their_job: str, subtests: pytest.Subtests
+) -> None:
+    for subject in ("", "other", "queue "):
+        with subtests.test(subject), psycopg.connect(access.conninfo(), autocommit=True) as connection:
+            prove(connection, access.key, "working", subject, moment=begin(connection))
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(HELD)
 
 
 TURN = "SELECT * FROM mnemic.settle_and_claim_jobs('ghost', '[]', '{work}', 10, NULL, NULL, %s)"
 
 
-@pytest.mark.parametrize("whose", ["nobody", "no one", "another process", "another purpose", "this moment"])
 def test_settling_and_claiming_needs_a_signature_for_this_server_process(
-    access: Access, connect_as: ConnectAs, tenant_a: Tenant, their_job: str, whose: str
+    access: Access, connect_as: ConnectAs, tenant_a: Tenant, their_job: str, subtests: pytest.Subtests
 ) -> None:
     connection = connect_as(tenant_a)
     process = backend_identity(connection)
@@ -93,8 +101,14 @@ def test_settling_and_claiming_needs_a_signature_for_this_server_process(
             "another purpose": access.key.proof("working", "queue", moment=process),
             "this moment": access.key.signature("claim jobs", "queue", process=begin(other)),
         }
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"):
-        connection.execute(TURN, [signed[whose]])
+    for whose, signature in signed.items():
+        connection.execute("SAVEPOINT tried")
+        with (
+            subtests.test(whose),
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="needs a proof of working"),
+        ):
+            connection.execute(TURN, [signature])
+        connection.execute("ROLLBACK TO tried")
 
 
 def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
@@ -114,11 +128,8 @@ def test_nothing_of_a_signature_stays_for_who_uses_the_connection_next(
 ENTER = "SELECT mnemic.authenticate_tenant(%s, %s)"
 
 
-@pytest.mark.parametrize(
-    "whose", ["no one", "another process", "another tenant", "claiming jobs", "this moment"]
-)
 def test_a_tenant_is_authenticated_only_with_its_own_signature_for_this_very_process(
-    access: Access, connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, their_job: str, whose: str
+    access: Access, connect_as: ConnectAs, tenant_a: Tenant, tenant_b: Tenant, subtests: pytest.Subtests
 ) -> None:
     connection = connect_as(tenant_a)
     process = backend_identity(connection)
@@ -132,8 +143,14 @@ def test_a_tenant_is_authenticated_only_with_its_own_signature_for_this_very_pro
             "claiming jobs": access.key.signature("claim jobs", str(tenant_b.id), process=process),
             "this moment": access.key.proof("tenant", str(tenant_b.id), moment=process),
         }
-    with pytest.raises(psycopg.errors.InsufficientPrivilege, match="signature does not hold"):
-        connection.execute(ENTER, [tenant_b.id, signed[whose]])
+    for whose, signature in signed.items():
+        connection.execute("SAVEPOINT tried")
+        with (
+            subtests.test(whose),
+            pytest.raises(psycopg.errors.InsufficientPrivilege, match="signature does not hold"),
+        ):
+            connection.execute(ENTER, [tenant_b.id, signature])
+        connection.execute("ROLLBACK TO tried")
 
 
 def test_without_a_signature_nothing_is_authenticated(
@@ -157,24 +174,25 @@ async def test_nothing_of_a_tenant_stays_on_the_connection_that_its_signed_state
     assert left == {"tenant": None}
 
 
-@pytest.mark.parametrize("statement", OF_NOBODY)
 def test_the_application_cannot_update_jobs_directly(
-    connect_as: ConnectAs, tenant_a: Tenant, statement: str
+    connect_as: ConnectAs, tenant_a: Tenant, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
-        connect_as(tenant_a).execute(statement.encode())
+    for statement in OF_NOBODY:
+        with subtests.test(statement), pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connect_as(tenant_a).execute(statement.encode())
 
 
-@pytest.mark.parametrize("proved", ["tenant a", "nobody", "worker"])
 def test_jobs_of_others_cannot_be_seen(
-    connect_as: ConnectAs, access: Access, tenant_a: Tenant, their_job: str, proved: str
+    connect_as: ConnectAs, access: Access, tenant_a: Tenant, their_job: str, subtests: pytest.Subtests
 ) -> None:
-    connection = connect_as(tenant_a if proved == "tenant a" else None)
-    if proved == "worker":
-        connection.rollback()
-        prove(connection, access.key, "working", "queue", moment=begin(connection))
-    for table in ("jobs", "finished_jobs", "attempts", "job_keys", "all_jobs", "all_attempts"):
-        assert connection.execute(f"SELECT * FROM queue.{table}".encode()).fetchall() == []
+    for proved in ("tenant a", "nobody", "worker"):
+        connection = connect_as(tenant_a if proved == "tenant a" else None)
+        if proved == "worker":
+            connection.rollback()
+            prove(connection, access.key, "working", "queue", moment=begin(connection))
+        for table in ("jobs", "finished_jobs", "attempts", "job_keys", "all_jobs", "all_attempts"):
+            with subtests.test(proved, table=table):
+                assert connection.execute(f"SELECT * FROM queue.{table}".encode()).fetchall() == []
 
 
 def test_jobs_of_others_cannot_be_cancelled_replayed_or_added(

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Embedder, Json, TenantName, settings_from
 from mnemic.cli.output import print_json, print_line, remark
 from mnemic.cli.serve import DEFAULT_PORT, prepare_process, require_server, serve_tenants
 from mnemic.config import Settings
@@ -38,7 +38,7 @@ def ui(
             help="Open a browser. Other users of the machine may see its command line, which has the link.",
         ),
     ] = True,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,

@@ -93,8 +93,8 @@ def table(*columns: str, empty: str = NOTHING) -> Table:
 class _Table(Table):
     """A table that keeps ids and words whole: ids are copied into the next command.
 
-    Texts of several words get narrower instead, and times last. Where the rest does not fit, each row becomes a
-    block with a line per column.
+    Texts of several words get narrower instead, and times last. Where the rest does not fit, each row becomes
+    a block with a line per column.
     """
 
     empty = NOTHING

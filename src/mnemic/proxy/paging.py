@@ -28,7 +28,7 @@ BYTES_PER_ENTRY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PagingDecision:
     """What a request sends."""
 
     step: Step
@@ -125,7 +125,7 @@ def may_page(session: OpenSession, conversation: Conversation) -> bool:
     )
 
 
-def decide(session: OpenSession, conversation: Conversation) -> Decision:
+def decide(session: OpenSession, conversation: Conversation) -> PagingDecision:
     """Decide what is sent. Takes time if levels have to be made: call it in a thread."""
     window = session.window
     assert window is not None, "the session is loaded"
@@ -139,7 +139,7 @@ def decide(session: OpenSession, conversation: Conversation) -> Decision:
     cut = cut_at_epoch(conversation, {each.key for each in step.transitions})
     session.replaced = step.replaced
     session.cuts = (*session.cuts, cut) if cut is not None else session.cuts
-    return Decision(step, cut)
+    return PagingDecision(step, cut)
 
 
 def changes_of(session: OpenSession, conversation: Conversation) -> Changes:

@@ -133,7 +133,7 @@ class Turns:
         except DatabaseDownError as reason:
             await self._pass_through(request, endpoint, raw, f"database down: {reason}")
         except Exception:
-            logger.exception("a %s request could not be prepared", api.name)
+            logger.exception("%s request could not be prepared", api.name)
             await self._pass_through(request, endpoint, raw, "failed")
         else:
             await self._act(request, endpoint, prepared, raw)
@@ -294,7 +294,7 @@ class Turns:
         """Send the original bytes."""
         api = endpoint.api or "other"
         self._counts.count_passed(api, reason)
-        logger.info("a %s request passed unchanged: %s", api, reason)
+        logger.info("%s request passed unchanged: %s", api, reason)
         async with self._forwarder.response(
             endpoint.provider,
             request.method,

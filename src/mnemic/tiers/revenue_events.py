@@ -96,5 +96,5 @@ def _is_storable(amount: Decimal) -> bool:
 
 def _check_currency(currency: object) -> str:
     if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        raise InvalidInputError("currency must be a code of 3 letters, as EUR or USD.")
+        raise InvalidInputError("currency must be a code of 3 letters, such as EUR or USD.")
     return currency.upper()

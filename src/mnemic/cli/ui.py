@@ -46,7 +46,7 @@ def ui(
 ) -> None:
     """Open the dashboard by a link that works once, for five minutes; start a server if none runs."""
     require_server()
-    settings = settings_from(url, data_dir, tenant)
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"create_tenant": False})
     if uses_http(settings):
         raise ConfigurationError(
             "mnemic ui needs the database itself. To use another server, open its address with /ui at the "

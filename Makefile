@@ -121,7 +121,7 @@ demo: $(INSTALLED_BASE)  ## See Mnemic at work on a PostgreSQL of its own
 bench-start: $(INSTALLED)  ## Measure how long starting and importing take
 	@$(BIN)/python bench/start.py
 
-bench-tenancy: $(INSTALLED)  ## Measure what the tenants' wall costs
+bench-tenancy: $(INSTALLED)  ## Measure what row-level security costs
 	@$(BIN)/python bench/tenancy.py
 
 bench-write: $(INSTALLED)  ## Measure how fast memories are written, beside mem0, Chroma and LangGraph

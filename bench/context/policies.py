@@ -28,7 +28,6 @@ class Sent:
     """Texts instead of those of the entries, by key."""
     summary: str = ""
     """Text that is added, once, at the end."""
-    extra_input_tokens: int = 0
     extra_output_tokens: int = 0
     """Tokens of another request that the policy needed, which reads the whole prompt."""
     seconds: float = 0.0

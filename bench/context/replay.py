@@ -35,7 +35,6 @@ class Measured:
     calls: int = 0
     input_tokens: int = 0
     cached_tokens: int = 0
-    written_tokens: int = 0
     fault_input_tokens: int = 0
     """Tokens that the round trips of faults read once more; not part of `input_tokens`."""
     peak_tokens: int = 0
@@ -49,7 +48,6 @@ class Measured:
     edits: int = 0
     edits_missed: int = 0
     faults: int = 0
-    restored_tokens: int = 0
     rewrites: int = 0
     """Requests that changed something already sent."""
     seconds: list[float] = field(default_factory=list)
@@ -65,7 +63,6 @@ class _Item:
     shown: str
     tokens: int
     names: frozenset[str]
-    full_names: frozenset[str]
     is_pageable: bool
 
 
@@ -115,7 +112,7 @@ class Replay:
     def _append(self, entry: Entry, shown: str) -> None:
         position = len(self._items)
         names = self._names.of(shown)
-        item = _Item(entry, shown, tokens_of(shown), names, names, is_pageable(entry))
+        item = _Item(entry, shown, tokens_of(shown), names, is_pageable(entry))
         self._items.append(item)
         self._position[entry.key] = position
         self._shown_names.update(names)
@@ -147,7 +144,6 @@ class Replay:
         measured.calls += 1
         measured.input_tokens += self._tokens
         measured.cached_tokens += cached
-        measured.written_tokens += written
         measured.peak_tokens = max(measured.peak_tokens, self._tokens)
         measured.prompt_tokens.append(self._tokens)
         measured.cost_usd += cached * READ_USD + written * WRITE_USD + tokens_of(call.response) * OUTPUT_USD
@@ -245,7 +241,6 @@ class Replay:
         text = self._faults.edit(entry, lines) if lines else self._faults.micro(entry, names)
         measured.faults += 1
         measured.fault_input_tokens += self._tokens
-        measured.restored_tokens += tokens_of(text)
         measured.cost_usd += self._tokens * READ_USD + tokens_of(text) * WRITE_USD
         measured.cost_usd += FAULT_OUTPUT_TOKENS * OUTPUT_USD
         again = replace(entry, key=f"fault{measured.faults}", text=text, is_pageable=self._faults.is_pageable)

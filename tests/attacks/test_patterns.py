@@ -17,7 +17,7 @@ import pytest
 import mnemic
 from mnemic.documents.reading.chunks import chunks_of
 from mnemic.documents.reading.source import read_source
-from mnemic.documents.reading.text import Reading
+from mnemic.documents.reading.text import DocumentText
 from mnemic.models import wordpiece
 from mnemic.recall.bridging import looks_like_join
 from mnemic.recall.query_analysis import analyse_query
@@ -171,7 +171,7 @@ RULES: dict[str, Callable[[str], object]] = {
     "Markdown": lambda text: read_source(f"a{text}", "text/markdown"),
     "HTML": lambda text: read_source(f"a{text}", "text/html"),
     # Long enough for several chunks, the short one, too.
-    "chunks": lambda text: list(chunks_of(Reading(text * 8))),
+    "chunks": lambda text: list(chunks_of(DocumentText(text * 8))),
 }
 UNITS = [
     *(

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.context.step import Epoch, Step, Transition
-from mnemic.context.store import load_window, save_step
+from mnemic.context.store import load_window
 from mnemic.documents.ingestion import ingest_document
 from mnemic.govern import idempotent_requests, sessions
 from mnemic.govern.idempotent_requests import IdempotentRequest, StartedAttempt, StoredResponse
@@ -19,6 +19,7 @@ from mnemic.promotion.thresholds import Thresholds
 from mnemic.proxy.exchanges import begin_transcript, store_exchange
 from mnemic.proxy.protocol import Exchange, HiddenTool, ThinkingCut
 from mnemic.sdk.memory import AsyncMemory
+from tests.context.saving import save_step
 from tests.jobs.watching import until
 from tests.opened import core_of
 from tests.unsteady_engine import Unsteady

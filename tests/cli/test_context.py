@@ -7,7 +7,7 @@ TEXT = "\n".join(f"line {number}: value_{number} = {number * 7}" for number in r
 
 
 def test_a_session_is_listed_shown_asked_and_closed(mnemic: Run, memory: Memory) -> None:
-    assert "There are no such context sessions." in mnemic("context", "list").said
+    assert "No such context sessions." in mnemic("context", "list").said
     context = memory.context("monday")
     context.admit(TEXT, tool="read", key="src/app.py", type="file")
     context.admit("output line\n" * 5_000, tool="bash", key="make", type="command")

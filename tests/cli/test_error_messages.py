@@ -41,3 +41,28 @@ def test_mistakes_are_named_without_words_of_python(mnemic: Run, words: tuple[ob
     assert (ended.code, ended.out) == (1, "")
     assert "must be a number such as" in ended.said or "--limit must be a whole number from 1" in ended.said
     assert [word for word in PYTHON_WORDS if word in ended.said] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("recall", "tea", "--limit", "many"), "'--limit': it must be a whole number."),
+        (("recall", "tea", "--min-score", "high"), "'--min-score': it must be a number."),
+        (("serve", "--port", "99999"), "'--port': it must be at most 65535."),
+        (("keys", "create", "--role", "owner"), "'--role': 'owner' is not one of 'read', 'write', 'admin'."),
+    ],
+)
+def test_values_that_an_option_does_not_take_are_refused_in_plain_words(
+    mnemic: Run, words: tuple[str, ...], said: str
+) -> None:
+    ended = mnemic(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in " ".join(ended.err.replace("│", " ").split())
+
+
+def test_a_server_that_was_never_reached_has_stored_nothing(
+    mnemic: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMIC_API_KEY", f"mn_{'a' * 43}")
+    ended = mnemic("memories", "list", "--url", "http://127.0.0.1:1")
+    assert ended.said.endswith("cannot be reached (ConnectError). Is it running?")

@@ -30,3 +30,14 @@ def test_policies_and_attributes(mnemic: Run) -> None:
     assert "prefer_old" in mnemic("statements", "set-policy", "prefer_old", "--channel", "x").out
     assert mnemic("statements", "policies", "--json").json == [{"channel": "x", "policy": "prefer_old"}]
     assert mnemic("statements", "set-policy", "whatever").code != 0
+
+
+def test_names_with_brackets_are_printed_as_they_are(mnemic: Run) -> None:
+    assert mnemic("statements", "set-policy", "prefer_old", "--channel", "[/notes]").code == 0
+    assert "[/notes]" in mnemic("statements", "policies").out
+
+
+def test_an_owner_without_memories_is_named(mnemic: Run) -> None:
+    for command in (("statements", "list"), ("profile",)):
+        assert mnemic(*command, "--owner", "stranger").out == "The owner 'stranger' has no memories.\n"
+    assert mnemic("statements", "list", "--owner", "stranger", "--json").json == []

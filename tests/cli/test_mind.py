@@ -30,7 +30,7 @@ def test_goals_are_created_blocked_completed_and_deleted(mnemic: Run, memory: Me
     assert mnemic("goals", "update", sail.goal_id, "--clear", "deadline", "--json").json["deadline"] is None
     assert mnemic("goals", "delete", sail.goal_id).out == "Deleted.\n"
     assert mnemic("goals", "delete", sail.goal_id, "--json").json == {"deleted": False}
-    assert "There are no such goals." in mnemic("goals", "list").said
+    assert "No such goals." in mnemic("goals", "list").said
     assert mnemic("goals", "update", boat["goal_id"], "--status", "done").code == 2
 
 
@@ -71,7 +71,7 @@ def test_strategies_are_learnt_found_and_reinforced(mnemic: Run, memory: Memory)
     assert [each["failure_notes"] for each in found] == [["It burnt."]]
     assert "bake bread" in " ".join(mnemic("strategies", "list").out.split())
     assert mnemic("strategies", "list", "--mined", "--json").json == []
-    assert "no such strategies" in mnemic("strategies", "find", "quantum chromodynamics").said
+    assert "No such strategies" in mnemic("strategies", "find", "quantum chromodynamics").said
     memory.retain({"role": "user", "content": "Bake bread."}, conversation="c-1")
     assert "No tool calls" in mnemic("strategies", "tools").said
     at = datetime.now(UTC) - timedelta(hours=1)

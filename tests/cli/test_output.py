@@ -1,6 +1,7 @@
 """Tables: ids stay whole however narrow the terminal is, so that they can be copied into the next command."""
 
 import io
+import re
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,6 +11,7 @@ from rich.text import Text
 from mnemic import Memory
 from mnemic.cli.output import out, table
 from tests.cli.conftest import Run
+from tools.generate_docs import cli_page
 
 NARROW_CELLS = 60
 
@@ -83,3 +85,23 @@ def made(command: str, memory: Memory) -> UUID:
     if command == "jobs list":
         return memory.jobs.enqueue("webhooks.deliver", {}).job_id
     return memory.keys.create(role="read", name="a key with a rather long name").key_id
+
+
+def test_times_stay_whole_where_there_is_room_and_wrap_before_a_row_becomes_a_block() -> None:
+    shown = ("maintenance.owner_counts", "every day", "2026-03-20 10:00")
+    lines = lines_of((*shown,), columns=("job", "when", "next"))
+    assert lines[1].split() == ["maintenance.owner_counts", "every", "day", "2026-03-20", "10:00"]
+    lines = lines_of((*shown, "2026-03-19 10:00"), columns=("job", "when", "next", "last"))
+    assert lines[1].split()[-2:] == ["2026-03-20", "2026-03-19"]
+    assert lines[2].split() == ["10:00", "10:00"]
+
+
+def test_help_fits_into_80_columns_and_breaks_no_word(mnemic: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = " ".join(line.strip("│ ") for line in mnemic("retain", "--help").out.splitlines())
+    assert "One of: factual, preference, behavioral," in " ".join(shown.split())
+    assert "<bool>" not in shown
+
+
+def test_no_help_names_a_type_of_python() -> None:
+    assert re.findall(r"<(?:str|bool|int|float|list|Path)\b[^>]*>", cli_page()) == []

@@ -99,11 +99,11 @@ def test_a_refused_item_is_named(mnemic: Run, memory: Memory, tmp_path: Path) ->
 
 BAD_LINES = {
     "not JSON": (b'"fine"\nnot json\n', "Line 2 is not JSON"),
-    "a number": (b'"fine"\n5\n', "Item 1: an item is a text or a mapping"),
-    "a list": (b'["fine"]\n', "Item 0: an item is a text or a mapping"),
+    "a number": (b'"fine"\n5\n', "Line 2: an item is a text or a mapping"),
+    "a list": (b'["fine"]\n', "Line 1: an item is a text or a mapping"),
     "a bad field": (
         b'"fine"\n\n{"content": "x", "confidence": 1.2}\n',
-        "Item 1: confidence must be a number",
+        "Line 3: confidence must be a number",
     ),
     "infinity": (b'{"content": "x", "confidence": Infinity}\n', "confidence must be a finite number"),
     "nested": (b'{"content": "x", "metadata": ' + b'{"a":' * 100_000, "Line 1 is not JSON"),
@@ -169,3 +169,11 @@ def test_embed_makes_up_for_what_failed(mnemic: Run, memory: Memory, monkeypatch
     assert memory.admin.stats().awaiting_embedding_count == 2
     assert mnemic("embed", "--json").json == {"embedded_count": 2}
     assert memory.admin.stats().awaiting_embedding_count == 0
+
+
+def test_a_bad_item_of_a_file_is_named_by_its_line(mnemic: Run, tmp_path: Path) -> None:
+    path = tmp_path / "items.jsonl"
+    path.write_text('"fine"\n\n{"content": 5}\n', encoding="utf-8")
+    ended = mnemic("retain", "--jsonl", path)
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.said == "Error: Line 3: content must be text, not a number. Nothing was stored."

@@ -56,6 +56,7 @@ READING = [
     ("webhooks", "list"),
     ("webhooks", "deliveries", SOME_ID),
     ("worker",),
+    ("ui", "--no-open"),
 ]
 WRITING = [
     ("retain", "x"),
@@ -82,6 +83,14 @@ def test_a_command_that_reads_does_not_create_a_tenant(mnemic: Run, subtests: py
                 "Error: There is no tenant 'typo' here. `mnemic tenants list` shows those that exist; "
                 "`mnemic tenants create typo` makes it."
             )
+    assert "typo" not in names(mnemic)
+
+
+def test_doctor_reports_an_unknown_tenant_and_does_not_create_it(mnemic: Run) -> None:
+    ended = mnemic("doctor", "--tenant", "typo", "--json")
+    assert ended.code == 1
+    assert ended.json["checks"][-1]["name"] == "tenant"
+    assert "There is no tenant 'typo' here." in ended.json["checks"][-1]["advice"]
     assert "typo" not in names(mnemic)
 
 

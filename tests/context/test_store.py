@@ -8,11 +8,12 @@ import pytest
 from mnemic.context import store
 from mnemic.context.saved_rows import Described
 from mnemic.context.step import Admission, Epoch, Fault, SavedObject, SavedWindow, Step, Transition
-from mnemic.context.store import content_hash, load_contents, load_window, save_step
+from mnemic.context.store import content_hash, load_window
 from mnemic.db.database import TenantDatabase
 from mnemic.errors import ConflictError, InvalidInputError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.scope import Scope
+from tests.context.saving import load_contents, save_step
 
 ALICE = Scope("alice", "_global", "test")
 AWKWARD = "NUL \0, a lone surrogate \ud83d, and 1.0\r\n"

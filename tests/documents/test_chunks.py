@@ -8,21 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.documents.reading.chunks import CHUNK_MAX_CHARACTERS, OVERLAP_MAX_CHARACTERS, Chunk, chunks_of
+from mnemic.documents.reading.chunks import (
+    CHUNK_MAX_CHARACTERS,
+    OVERLAP_MAX_CHARACTERS,
+    DocumentChunk,
+    chunks_of,
+)
 from mnemic.documents.reading.source import read_source
-from mnemic.documents.reading.text import HEADING_MAX_CHARACTERS, Reading, Section
+from mnemic.documents.reading.text import HEADING_MAX_CHARACTERS, DocumentText, Section
 from tests.documents.texts import paragraphs
 
 TEXTS = st.text(st.sampled_from("ab. \n\t!。é😀#=-`<>p/"), max_size=400).map(lambda text: text * 12)
 
 
-def cut(text: str, media_type: str = "text/plain") -> list[Chunk]:
+def cut(text: str, media_type: str = "text/plain") -> list[DocumentChunk]:
     return list(chunks_of(read_source(text, media_type)))
 
 
 @given(TEXTS)
 def test_chunks_are_slices_in_order_and_together_have_all_that_is_not_blank(text: str) -> None:
-    chunks = list(chunks_of(Reading(text)))
+    chunks = list(chunks_of(DocumentText(text)))
     assert [chunk.index for chunk in chunks] == list(range(len(chunks)))
     assert all(chunk.content == text[chunk.start : chunk.end] for chunk in chunks)
     assert all(0 < len(chunk.content) <= CHUNK_MAX_CHARACTERS for chunk in chunks)
@@ -131,7 +136,7 @@ def test_a_heading_goes_to_no_sibling_of_the_same_name() -> None:
 
 def test_equal_chunks_are_told_apart_by_their_order() -> None:
     sections = (Section(0), Section(6), Section(12))
-    chunks = list(chunks_of(Reading("Same.\nSame.\nSame.", sections)))
+    chunks = list(chunks_of(DocumentText("Same.\nSame.\nSame.", sections)))
     assert [chunk.occurrence for chunk in chunks] == [0, 1, 2]
     assert len({chunk.content_hash for chunk in chunks}) == 1
 

@@ -18,7 +18,7 @@ from mnemic.jobs.handlers import RunningJob
 from mnemic.maintenance import jobs as maintenance
 from mnemic.maintenance.series import check_series_window
 from mnemic.runtime import hourly_metrics
-from mnemic.runtime.call_metrics import Call
+from mnemic.runtime.call_metrics import MeasuredCall
 from mnemic.runtime.hourly_metrics import BOUNDS_MS, HourCounts, add_counts
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
@@ -230,8 +230,8 @@ async def test_tenants_do_not_see_each_other(memory: AsyncMemory, foreign_memory
 
 async def test_percentiles_are_close_to_those_of_the_durations(memory: AsyncMemory) -> None:
     for duration_ms in range(1, 1001):
-        core_of(memory).hourly_metrics.count_call("recall", Call(duration_ms=float(duration_ms)))
-    core_of(memory).hourly_metrics.count_call("retain", Call(duration_ms=1e9))
+        core_of(memory).hourly_metrics.count_call("recall", MeasuredCall(duration_ms=float(duration_ms)))
+    core_of(memory).hourly_metrics.count_call("retain", MeasuredCall(duration_ms=1e9))
     totals = (await memory.metrics.series()).totals
     recall = totals["recall"]
     assert (recall.p50_ms, recall.p95_ms, recall.p99_ms) == pytest.approx((500, 950, 990), rel=0.06)

@@ -3,7 +3,6 @@
 import pytest
 
 from mnemic.context.step import SavedWindow
-from mnemic.context.store import save_step
 from mnemic.db.database import Database, TenantDatabase
 from mnemic.db.tenancy import Tenant
 from mnemic.proxy import exchanges
@@ -17,6 +16,7 @@ from mnemic.proxy.exchanges import (
 from mnemic.proxy.hidden_tools import HIDDEN_TOOLS
 from mnemic.proxy.protocol import Exchange, HiddenTool, ThinkingCut
 from mnemic.types.scope import Scope
+from tests.context.saving import save_step
 from tests.opened import opened
 
 ALICE = Scope("alice", "_global", "test")
@@ -43,7 +43,8 @@ async def test_transcript_is_loaded_as_it_was_stored(tenant_database: TenantData
     await store_exchange(tenant_database, ALICE, "s", one)
     await store_exchange(tenant_database, ALICE, "s", two)
     second = ThinkingCut("a", "calls:b", "calls:b")
-    await store_cut(tenant_database, ALICE, "s", second)
+    async with tenant_database.transaction() as transaction:
+        await store_cut(transaction, ALICE, "s", second)
     loaded = await load_transcript(tenant_database, ALICE, "s")
     assert loaded is not None
     assert loaded.opening == AWKWARD

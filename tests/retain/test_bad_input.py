@@ -111,7 +111,7 @@ async def test_values_that_are_no_items_are_refused(memory: AsyncMemory, rows: R
     for retain in (memory.retain, memory.retain_many):
         with pytest.raises(InvalidInputError, match="a text, a mapping, or a list of them"):
             await retain(value)
-    with pytest.raises(InvalidInputError):
+    with pytest.raises(InvalidInputError, match="not bytes"):
         await memory.retain(b"bytes")  # type: ignore[arg-type]
     assert rows.counts(memory.tenant.id) == {}
 

@@ -75,9 +75,13 @@ async def test_retries_end_after_the_last_attempt() -> None:
             await memory.memories.list()
     assert len(server.requests) == ATTEMPTS_MAX
     async with connected_to(*[DISCONNECT] * ATTEMPTS_MAX) as (memory, server):
-        with pytest.raises(ServerUnavailableError, match="cannot be reached"):
+        with pytest.raises(ServerUnavailableError, match=r"cannot be reached .* may not have been stored"):
             await memory.state.set("k", 1)
     assert len(server.requests) == ATTEMPTS_MAX
+    async with connected_to(*[DISCONNECT] * ATTEMPTS_MAX) as (memory, _):
+        with pytest.raises(ServerUnavailableError) as caught:
+            await memory.memories.list()
+    assert "stored" not in str(caught.value), "a call that only reads writes nothing"
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from uuid import UUID
 import pytest
 
 from mnemic.text_analysis.outdating import Near, Stated, find_outdated, find_replaced
-from mnemic.text_analysis.statements import STATEMENT_MAX_CHARACTERS, Statement, read_statement
+from mnemic.text_analysis.statements import STATEMENT_MAX_CHARACTERS, StatementFeatures, read_statement
 
 JANUARY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def read(text: str) -> Statement:
+def read(text: str) -> StatementFeatures:
     statement = read_statement(text)
     assert statement is not None
     return statement

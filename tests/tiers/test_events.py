@@ -11,7 +11,7 @@ from mnemic.db.tenancy import Tenant
 from mnemic.errors import InvalidInputError, NotFoundError, OwnerRequiredError
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.sql import query
-from mnemic.types.tiers import Event
+from mnemic.types.tiers import TierEvent
 from tests.conftest import AppConnection
 from tests.opened import core_of, opened
 from tests.two_tenants import CountRows
@@ -28,14 +28,14 @@ class Kind:
     def __repr__(self) -> str:
         return self.name
 
-    def append(self, memory: AsyncMemory, **options: Any) -> Coroutine[Any, Any, Event]:
+    def append(self, memory: AsyncMemory, **options: Any) -> Coroutine[Any, Any, TierEvent]:
         if self.name == "journal":
             return memory.journal.append(acted="wrote a test", **options)
         if self.name == "revenue":
             return memory.revenue.append(1, "EUR", source="tests", **options)
         return memory.errors.record("Timeout", "it took too long", **options)
 
-    def list(self, memory: AsyncMemory, **options: Any) -> Coroutine[Any, Any, Sequence[Event]]:
+    def list(self, memory: AsyncMemory, **options: Any) -> Coroutine[Any, Any, Sequence[TierEvent]]:
         group = {"journal": memory.journal, "revenue": memory.revenue, "errors": memory.errors}[self.name]
         return group.list(**options)  # type: ignore[attr-defined, no-any-return]
 
@@ -85,7 +85,7 @@ async def test_events_are_listed_by_the_time_they_happened(memory: AsyncMemory, 
 async def test_pages_follow_each_other_while_events_are_added(memory: AsyncMemory, kind: Kind) -> None:
     """Many events have the same time, so a cursor by time alone would skip or repeat some."""
     before = [await kind.append(memory, at=NOON + timedelta(hours=number // 4)) for number in range(10)]
-    paged: list[Event] = []
+    paged: list[TierEvent] = []
     while page := await kind.list(memory, limit=3, before=paged[-1].event_id if paged else None):
         paged += page
         await kind.append(memory, at=NOON + timedelta(days=1))

@@ -68,7 +68,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Description:
+class BackupDescription:
     """What a backup says about itself: its parts, its migrations (our files) and its embedding models."""
 
     path: Path
@@ -78,7 +78,7 @@ class Description:
     """Name, dimensions and table of each."""
 
 
-async def describe(path: Path) -> Description:
+async def describe(path: Path) -> BackupDescription:
     """Read what the backup says about itself; InvalidInputError if it is not one of Mnemic."""
     entries = await list_entries(path)
     migrations = await _small_table(path, entries, "migrations")
@@ -91,12 +91,12 @@ async def describe(path: Path) -> Description:
     except (KeyError, ValueError) as error:
         raise _damaged(path, "its list of migrations or models is malformed") from error
     try:
-        return Description(path, tuple(entries), migrations_of_version(applied), used)
+        return BackupDescription(path, tuple(entries), migrations_of_version(applied), used)
     except MigrationError as error:
         raise type(error)(f"{path} cannot be restored. {error}") from error
 
 
-async def load(connection: AppConnection, backup: Description) -> None:
+async def load(connection: AppConnection, backup: BackupDescription) -> None:
     """Create the backup's tables in an empty database and fill them; all of it or nothing."""
     before = {table.oid for table in await _tables(connection)}
     try:
@@ -108,7 +108,7 @@ async def load(connection: AppConnection, backup: Description) -> None:
         raise _damaged(backup.path, f"the database refused its rows: {error.diag.message_primary}") from error
 
 
-async def _create_tables(connection: AppConnection, backup: Description) -> None:
+async def _create_tables(connection: AppConnection, backup: BackupDescription) -> None:
     """Create the tables that migrations do not: those of embedding models and of days."""
     for model, dimensions, table_name in backup.models:
         values = {"model": model, "dimensions": dimensions}
@@ -124,7 +124,9 @@ async def _create_tables(connection: AppConnection, backup: Description) -> None
         await connection.execute(query("restore.create_log_partition"), {"day": day})
 
 
-async def _load_rows(connection: AppConnection, backup: Description, tables: dict[TableName, Table]) -> None:
+async def _load_rows(
+    connection: AppConnection, backup: BackupDescription, tables: dict[TableName, Table]
+) -> None:
     oids = [table.oid for table in tables.values()]
     cursor = await connection.execute(query("restore.sequences"), {"oids": oids})
     sequences = {(row["schema_name"], row["sequence_name"]) for row in await cursor.fetchall()}
@@ -139,7 +141,9 @@ async def _load_rows(connection: AppConnection, backup: Description, tables: dic
     await _finish(connection, tables, foreign_keys)
 
 
-def _choose(backup: Description, tables: dict[TableName, Table], sequences: set[TableName]) -> list[Entry]:
+def _choose(
+    backup: BackupDescription, tables: dict[TableName, Table], sequences: set[TableName]
+) -> list[Entry]:
     """The parts of the backup to copy. A table of ours that is missing, or that is not ours, is an error."""
     names = {(entry.schema, entry.name) for entry in backup.entries if entry.kind == "TABLE DATA"}
     needed = {name for name, table in tables.items() if not table.is_partitioned}

@@ -39,7 +39,9 @@ def stats(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, 
 def owners(
     prefix: Annotated[str, typer.Option(help="Only owners whose names start with this.")] = "",
     order: Annotated[str, typer.Option(help="By name, memories or activity.")] = "name",
-    after: Annotated[str, typer.Option(help="Continue after this owner, the last of the page before.")] = "",
+    after: Annotated[
+        str, typer.Option(help="Continue after this owner, the last of the previous page.")
+    ] = "",
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
     data_dir: DataDir = None,

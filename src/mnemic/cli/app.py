@@ -58,6 +58,7 @@ from mnemic.cli import (
 )
 from mnemic.cli.error_messages import find_command, message_of
 from mnemic.cli.output import complain
+from mnemic.cli.usage_errors import Commands
 from mnemic.cli.value_names import name_values
 from mnemic.errors import MnemicError
 
@@ -65,6 +66,7 @@ EXIT_FAILURE = 1
 
 app = typer.Typer(
     name="mnemic",
+    cls=Commands,
     help="The memory of AI agents. By default, commands use the embedded server.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -25,7 +25,7 @@ Branch = Annotated[str, typer.Argument(help="The name of the branch.")]
 def list_channels(
     owner: Owner = None,
     after: Annotated[
-        str | None, typer.Option(help="Continue behind this name, the last of the page before.")
+        str | None, typer.Option(help="Continue after this name, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
@@ -43,7 +43,7 @@ def list_channels(
     if json:
         print_json([asdict(each) for each in channels])
         return
-    listing = table("channel", "memories", "parent", "forked", "state")
+    listing = table("channel", "memories", "parent", "forked", "state", empty="No channels.")
     for each in channels:
         forked = f"{each.forked_at:%Y-%m-%d %H:%M}" if each.forked_at is not None else ""
         names = (Text(one_line(each.channel)), f"{each.memory_count:,}", Text(one_line(each.parent or "")))
@@ -109,7 +109,7 @@ def merge(
 @app.command("drop")
 def drop(
     channel: Branch,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for a confirmation.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,

@@ -68,7 +68,7 @@ def list_candidates(
     kind: Kind,
     unused_days: UnusedDays = UNUSED_DAYS,
     salience_below: SalienceBelow = SALIENCE_BELOW,
-    after: Annotated[str | None, typer.Option(help="Continue a list: what the last one said.")] = None,
+    after: Annotated[str | None, typer.Option(help="Continue a list: what its last line says.")] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     owner: Owner = None,
     url: Url = None,
@@ -88,7 +88,7 @@ def list_candidates(
     if json:
         print_json(asdict(page))
         return
-    listing = table("id", "category", "salience", "memory", "reason")
+    listing = table("id", "category", "salience", "memory", "reason", empty="No memories of this kind.")
     for each in page.candidates:
         memory = each.memory
         content = Text(one_line(memory.content))

@@ -36,9 +36,11 @@ Limit = Annotated[int, typer.Option(help="Maximum number to list.")]
 @app.command("list")
 def list_sessions(
     owner: Owner = None,
-    is_open: Annotated[bool | None, typer.Option("--open/--closed", help="Only these.")] = None,
+    is_open: Annotated[
+        bool | None, typer.Option("--open/--closed", help="Only open, or only closed ones.")
+    ] = None,
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this session_id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this session_id, the last of the previous page.")
     ] = None,
     limit: Limit = 100,
     url: Url = None,
@@ -54,7 +56,7 @@ def list_sessions(
     elif found:
         _print_sessions(found)
     else:
-        remark("There are no such context sessions.")
+        remark("No such context sessions.")
 
 
 @app.command("show")

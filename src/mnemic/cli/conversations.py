@@ -24,7 +24,7 @@ def list_conversations(
     channel: Channel = None,
     before: Annotated[
         str | None,
-        typer.Option(help="Continue behind this time: the last turn of the page's last conversation."),
+        typer.Option(help="Continue after this time: the last turn on the previous page."),
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,

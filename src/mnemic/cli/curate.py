@@ -71,7 +71,7 @@ def list_changesets(
     state: Annotated[ChangesetState | None, typer.Option(help="Only changesets in this state.")] = None,
     purpose: Annotated[ChangesetPurpose | None, typer.Option(help="Only changesets of this purpose.")] = None,
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     owner: Owner = None,
@@ -90,7 +90,7 @@ def list_changesets(
     if json:
         print_json([asdict(each) for each in found])
         return
-    listing = table("id", "purpose", "state", "changes", "when", "reason")
+    listing = table("id", "purpose", "state", "changes", "when", "reason", empty="No changesets.")
     for each in found:
         counts = ", ".join(f"{count} {name}" for name, count in sorted(each.change_counts.items()))
         when = f"{each.created_at:%Y-%m-%d %H:%M}"
@@ -103,7 +103,7 @@ def list_changesets(
 @app.command("show")
 def show(
     changeset_id: ChangesetId,
-    after: Annotated[int | None, typer.Option(help="Continue behind this position.")] = None,
+    after: Annotated[int | None, typer.Option(help="Continue after this position.")] = None,
     limit: Annotated[int, typer.Option(help="Maximum number of changes to show.")] = 100,
     owner: Owner = None,
     url: Url = None,

@@ -14,7 +14,8 @@ COLOURS = {"ok": "green", "warning": "yellow", "failed": "red"}
 
 def doctor(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None, json: Json = False) -> None:
     """Check machine, server, extension, migrations, role and row security; exit 1 if one fails."""
-    report = asyncio.run(diagnose(settings_from(url, data_dir, tenant)))
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"create_tenant": False})
+    report = asyncio.run(diagnose(settings))
     if json:
         print_json({"healthy": report.healthy, **asdict(report)})
     else:

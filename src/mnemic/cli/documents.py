@@ -19,7 +19,7 @@ app = typer.Typer(no_args_is_help=True, help="List and delete documents; `mnemic
 @app.command("list")
 def list_documents(
     owner: Owner = None,
-    after: Annotated[str, typer.Option(help="Continue behind this name, the last of the page before.")] = "",
+    after: Annotated[str, typer.Option(help="Continue after this name, the last of the previous page.")] = "",
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
     data_dir: DataDir = None,

@@ -29,11 +29,11 @@ app = typer.Typer(no_args_is_help=True, help="List, show and upsert entities, wi
 @app.command("list")
 def list_entities(
     owner: Owner = None,
-    prefix: Annotated[str | None, typer.Option(help="Only names and aliases that begin so.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="Only names and aliases that begin with this.")] = None,
     category: Annotated[str | None, typer.Option(help="Only this category, such as person.")] = None,
     order: Annotated[str, typer.Option(help=f"What comes first: {', '.join(ENTITY_ORDERS)}.")] = "newest",
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     url: Url = None,
@@ -71,7 +71,9 @@ def show_graph(
     ] = None,
     name: Annotated[str | None, typer.Argument(help="Its name or alias.")] = None,
     depth: Annotated[int, typer.Option(help="How many relations away from the start.")] = 2,
-    as_of: Annotated[str | None, typer.Option(help="A moment, such as 2026-03-01: as it was known.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Show what was known at this date or time, such as 2026-03-01.")
+    ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number of entities.")] = 50,
     owner: Owner = None,
     url: Url = None,
@@ -104,7 +106,9 @@ def get_entity(
         str, typer.Argument(help="Id of the entity; or its category, with the name as second argument.")
     ],
     name: Annotated[str | None, typer.Argument(help="Its name or alias.")] = None,
-    as_of: Annotated[str | None, typer.Option(help="A moment, such as 2026-03-01: as it was known.")] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Show what was known at this date or time, such as 2026-03-01.")
+    ] = None,
     owner: Owner = None,
     url: Url = None,
     data_dir: DataDir = None,

@@ -36,6 +36,17 @@ FIELD = re.compile(r"\A(?P<name>[a-z_]+)(?= (?:must|has|may|is|cannot)\b|:)")
 SETTING = re.compile(r"\b({})\b".format("|".join(name for name in Settings.model_fields if "_" in name)))
 # The same in a message that lists them.
 BAD_SETTING = re.compile(r"(?P<name>{})(?=: [A-Z])".format("|".join(Settings.model_fields)))
+# Types of Python in messages about values that came out of JSON, and their names there.
+JSON_TYPES = {
+    "NoneType": "null",
+    "bool": "true or false",
+    "dict": "an object",
+    "float": "a number",
+    "int": "a number",
+    "list": "an array",
+    "str": "text",
+}
+PYTHON_TYPE = re.compile(r"(?<=, not )({})(?=\.)".format("|".join(JSON_TYPES)))
 LOCAL_ONLY = re.compile(r"memory\.[a-z_.]{1,100} is not available over HTTP")
 
 
@@ -46,6 +57,7 @@ def message_of(error: MnemicError, command: typer.core.TyperCommand | None) -> s
     message = str(error)
     for python, command_line in ADVICE.items():
         message = message.replace(python, command_line)
+    message = PYTHON_TYPE.sub(lambda found: JSON_TYPES[found[0]], message)
     message = LOCAL_ONLY.sub("This cannot be done over HTTP", message)
     if isinstance(error, ConfigurationError):
         message = BAD_SETTING.sub(lambda found: f"MNEMIC_{found['name'].upper()}", message)

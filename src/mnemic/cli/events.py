@@ -23,7 +23,7 @@ app = typer.Typer(no_args_is_help=True, help="List and follow events, and list t
 
 @app.command("list")
 def list_events(
-    after: Annotated[int | None, typer.Option(help="Only events behind this position.")] = None,
+    after: Annotated[int | None, typer.Option(help="Only events after this position.")] = None,
     before: Annotated[int | None, typer.Option(help="Only events before this position.")] = None,
     newest: Annotated[bool, typer.Option("--newest", help="Newest first.")] = False,
     type: Types = None,
@@ -51,7 +51,7 @@ def list_events(
 @app.command("follow")
 def follow(
     start: Annotated[
-        str, typer.Option("--from", help="Where to start: now, beginning, or behind a position.")
+        str, typer.Option("--from", help="Where to start: now, beginning, or after a position.")
     ] = "now",
     type: Types = None,
     owner: Owner = None,
@@ -68,7 +68,7 @@ def follow(
 
 @app.command("consumers")
 def consumers(
-    after: Annotated[str, typer.Option(help="Continue behind this name, the last of the page before.")] = "",
+    after: Annotated[str, typer.Option(help="Continue after this name, the last of the previous page.")] = "",
     limit: Limit = 100,
     owner: Owner = None,
     url: Url = None,
@@ -110,7 +110,7 @@ def _print_event(event: Event, *, json: bool) -> None:
 def _print_events(events: Sequence[Event]) -> None:
     """A line per event, with its owner if there are several."""
     owners = ["owner"] if len({event.owner for event in events}) > 1 else []
-    listing = table("position", "when (UTC)", "type", *owners, "subject")
+    listing = table("position", "when (UTC)", "type", *owners, "subject", empty="No events.")
     for event in events:
         owner, subject = Text(one_line(event.owner)), Text(one_line(event.subject))
         about = [owner, subject] if owners else [subject]
@@ -119,7 +119,7 @@ def _print_events(events: Sequence[Event]) -> None:
 
 
 def _print_consumers(found: Sequence[EventConsumer]) -> None:
-    listing = table("consumer", "owner", "types", "position", "behind", "moved (UTC)")
+    listing = table("consumer", "owner", "types", "position", "behind", "moved (UTC)", empty="No consumers.")
     for consumer in found:
         listing.add_row(
             Text(one_line(consumer.name)),

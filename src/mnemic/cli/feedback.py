@@ -46,7 +46,7 @@ def feedback(
 
 def promotions(
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 20,
     owner: Owner = None,

@@ -89,7 +89,7 @@ def list_goals(
     parent: Annotated[str | None, typer.Option(help="Only sub-goals of this goal.")] = None,
     in_channel: Annotated[str | None, typer.Option("--channel", help="Only of this channel.")] = None,
     after: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
@@ -116,7 +116,7 @@ def list_goals(
     elif goals:
         _print_table(goals)
     else:
-        remark("There are no such goals.")
+        remark("No such goals. `mnemic goals create` makes one.")
 
 
 @app.command("update")

@@ -27,7 +27,7 @@ app = typer.Typer(no_args_is_help=True, help="Manage groups of owners, and share
 
 GroupName = Annotated[str, typer.Argument(help="The name of the group.")]
 Member = Annotated[str, typer.Argument(help="The owner who is, or becomes, a member.")]
-After = Annotated[str, typer.Option(help="Continue behind this name, the last of the page before.")]
+After = Annotated[str, typer.Option(help="Continue after this name, the last of the previous page.")]
 Limit = Annotated[int, typer.Option(help="Maximum number to list.")]
 
 
@@ -136,7 +136,9 @@ def list_groups(
     if json:
         print_json([asdict(each) for each in found])
         return
-    listing = table("group", "members", "created (UTC)")
+    listing = table(
+        "group", "members", "created (UTC)", empty="No groups. `mnemic groups create NAME` makes one."
+    )
     for each in found:
         created = f"{each.created_at:%Y-%m-%d %H:%M}"
         listing.add_row(Text(one_line(each.name)), f"{each.member_count:,}", created)

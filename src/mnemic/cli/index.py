@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Embedder, Json, TenantName, settings_from
 from mnemic.cli.output import err, out, print_json, table
 from mnemic.db.vector_index import INDEX_MIN_ROWS
 from mnemic.embeddings.indexes import OwnerIndex, build_missing
@@ -21,7 +21,7 @@ OneOwner = Annotated[str | None, typer.Option("--owner", help="Only this owner. 
 
 def index(
     owner: OneOwner = None,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,

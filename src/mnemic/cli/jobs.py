@@ -83,7 +83,7 @@ def enqueue(
     ] = None,
     priority: Annotated[int, typer.Option("--priority", help="-100 to 100; higher runs first.")] = 0,
     run_at: Annotated[
-        str | None, typer.Option("--run-at", help="Run not before this time: a date, or a date and time.")
+        str | None, typer.Option("--run-at", help="Not before this time: a date, or a date and time.")
     ] = None,
     owner: Owner = None,
     url: Url = None,
@@ -122,7 +122,7 @@ def replay(
 def replay_dead(
     type: Type = None,
     owner: Owner = None,
-    since: Annotated[str | None, typer.Option("--since", help="Only jobs that died from then on.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="Only jobs that died since then.")] = None,
     until: Annotated[str | None, typer.Option("--until", help="Only jobs that died before then.")] = None,
     limit: Annotated[int, typer.Option("--limit", help="Maximum number to run again.")] = 1000,
     url: Url = None,
@@ -150,7 +150,7 @@ def counts(url: Url = None, data_dir: DataDir = None, tenant: TenantName = None,
     if json:
         print_json([asdict(each) for each in found])
         return
-    listing = table("state", "type", "jobs")
+    listing = table("state", "type", "jobs", empty="No jobs.")
     for each in found:
         more = "+" if each.has_more else ""
         listing.add_row(each.state, escape(each.type), f"{each.job_count:,}{more}")
@@ -170,7 +170,7 @@ def _print_jobs(jobs: Sequence[Job], json: bool) -> None:
     if json:
         print_json({"jobs": [asdict(job) for job in jobs]})
         return
-    listing = table("job", "type", "state", "attempts", "progress", "error")
+    listing = table("job", "type", "state", "attempts", "progress", "error", empty="No jobs.")
     for job in jobs:
         error = one_line(job.error.message)[:ERROR_SHOWN_CHARACTERS] if job.error is not None else ""
         listing.add_row(

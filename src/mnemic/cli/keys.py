@@ -107,7 +107,18 @@ def revoke(
 
 
 def _print_table(keys: Sequence[ApiKey]) -> None:
-    shown = table("id", "key", "name", "role", "owner", "created", "expires", "last used", "")
+    shown = table(
+        "id",
+        "key",
+        "name",
+        "role",
+        "owner",
+        "created",
+        "expires",
+        "last used",
+        "",
+        empty="No keys. `mnemic keys create` makes one.",
+    )
     for key in keys:
         shown.add_row(
             str(key.key_id),

@@ -15,7 +15,7 @@ Statuses = Annotated[
 ]
 Forgotten = Annotated[bool, typer.Option("--forgotten", help="Also forgotten memories.")]
 Words = Annotated[
-    str | None, typer.Option(help="Only with all of these words; `berl*` finds words that begin so.")
+    str | None, typer.Option(help="Only with all of these words; `berl*` finds words that begin with it.")
 ]
 Ids = Annotated[list[str] | None, typer.Option("--id", help="Only the memory with this id; may be repeated.")]
 Sources = Annotated[
@@ -35,5 +35,5 @@ Order = Annotated[MemoryOrder, typer.Option(help=f"One of: {', '.join(MEMORY_ORD
 Facets = Annotated[
     bool, typer.Option("--facets", help="Count the memories and their values instead of listing them.")
 ]
-Before = Annotated[str | None, typer.Option(help="Continue behind this id, the last of the page before.")]
+Before = Annotated[str | None, typer.Option(help="Continue after this id, the last of the previous page.")]
 Limit = Annotated[int, typer.Option(help="Maximum number to list.")]

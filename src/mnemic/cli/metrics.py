@@ -46,7 +46,7 @@ def metrics(
 def _cells(point: SeriesPoint) -> tuple[str, ...]:
     retain, recall = point.calls["retain"], point.calls["recall"]
     return (
-        f"{point.at:%Y-%m-%d %H:%M}",
+        f"{point.at:%m-%d %H:%M}",
         f"{retain.call_count:,}",
         f"{retain.memory_count:,}",
         f"{recall.call_count:,}",

@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Json, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Json, settings_from
 from mnemic.cli.output import out, print_json, table
 from mnemic.db.migrate import MigrationStatus
 from mnemic.maintenance.migration import migrate_database, migration_status
 
 
 def migrate(
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     status: Annotated[
         bool, typer.Option("--status", help="Only list applied and pending migrations.")

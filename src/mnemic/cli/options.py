@@ -16,6 +16,10 @@ Url = Annotated[
         "MNEMIC_API_KEY (env: MNEMIC_DATABASE_URL).",
     ),
 ]
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option("--url", help="postgresql:// URL of your own database (env: MNEMIC_DATABASE_URL)."),
+]
 DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", help="Folder of the embedded server (env: MNEMIC_DATA_DIR)."),

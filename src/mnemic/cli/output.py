@@ -17,6 +17,7 @@ err = Console(stderr=True, highlight=False)
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ID_CELLS = 36
+TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?")
 GAP_CELLS = 2
 DIFF_COLOURS = {"+": "green", "-": "red", "#": "bold cyan"}
 # The narrowest that a wider column may become before a table turns into blocks.
@@ -80,9 +81,10 @@ def print_line(text: str) -> None:
 NOTHING = "There is nothing to list."
 
 
-def table(*columns: str) -> Table:
-    """An empty table in the house's look."""
+def table(*columns: str, empty: str = NOTHING) -> Table:
+    """A table without rows yet; if none are added, `empty` is printed instead."""
     made = _Table(box=None, header_style="bold", pad_edge=False)
+    made.empty = empty
     for column in columns:
         made.add_column(column, overflow="fold")
     return made
@@ -91,15 +93,19 @@ def table(*columns: str) -> Table:
 class _Table(Table):
     """A table that keeps ids and words whole: ids are copied into the next command.
 
-    Texts of several words get narrower instead. Where the rest does not fit, each row becomes a block with a
-    line per column. An empty table says so.
+    Texts of several words get narrower instead, and times last. Where the rest does not fit, each row becomes
+    a block with a line per column.
     """
+
+    empty = NOTHING
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if not self.row_count:
-            yield NOTHING
+            yield Text(self.empty)
             return
-        widths = _fitting_widths(self.columns, options.max_width)
+        widths = _fitting_widths(self.columns, options.max_width, whole_times=True)
+        if widths is None:
+            widths = _fitting_widths(self.columns, options.max_width, whole_times=False)
         if widths is None:
             yield from self._blocks()
             return
@@ -119,12 +125,14 @@ class _Table(Table):
             yield ""
 
 
-def _fitting_widths(columns: Sequence[Column], max_cells: int) -> list[int] | None:
-    """Widths that keep ids and words whole; None if there is not enough room."""
+def _fitting_widths(columns: Sequence[Column], max_cells: int, *, whole_times: bool) -> list[int] | None:
+    """Widths that keep ids and words whole, and times if asked; None if there is not enough room."""
     room = max_cells - GAP_CELLS * (len(columns) - 1)
     texts = [[str(column.header), *map(_shown_text, column.cells)] for column in columns]
     wanted = [max(cell_len(line) for cell in cells for line in cell.splitlines() or [""]) for cells in texts]
-    widths = [min(most, _readable_cells(cells)) for most, cells in zip(wanted, texts, strict=True)]
+    widths = [
+        min(most, _readable_cells(cells, whole_times)) for most, cells in zip(wanted, texts, strict=True)
+    ]
     if sum(widths) > room:
         return None
     while sum(widths) < room and widths != wanted:
@@ -138,8 +146,11 @@ def _shown_text(cell: RenderableType) -> str:
     return Text.from_markup(cell).plain if isinstance(cell, str) else str(cell)
 
 
-def _readable_cells(cells: Sequence[str]) -> int:
+def _readable_cells(cells: Sequence[str], whole_times: bool) -> int:
     """The narrowest that a column of these cells may become."""
     words = [cell_len(word) for cell in cells for word in cell.split() if not ID.fullmatch(word)]
     ids = [ID_CELLS for cell in cells if ID.search(cell)]
-    return max([READABLE_CELLS, *ids, *(word for word in words if word <= WORD_CELLS)])
+    times = (
+        [found.end() - found.start() for cell in cells if (found := TIME.search(cell))] if whole_times else []
+    )
+    return max([READABLE_CELLS, *ids, *times, *(word for word in words if word <= WORD_CELLS)])

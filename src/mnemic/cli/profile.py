@@ -6,9 +6,10 @@ from typing import Annotated
 
 import typer
 
+from mnemic.cli.empty_lists import reason_for_empty
 from mnemic.cli.opening import memory_from
 from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
-from mnemic.cli.output import print_json, remark
+from mnemic.cli.output import print_json, print_line, remark
 from mnemic.types.profile import Profile
 
 Entity = Annotated[
@@ -31,15 +32,19 @@ def profile(
 ) -> None:
     """Show what is known about the owner, or about a name, in sections."""
 
-    async def run() -> Profile:
+    async def run() -> tuple[Profile, str]:
         async with memory_from(
             url, data_dir, tenant, owner=owner, channel=channel, embedder=embedder
         ) as memory:
-            return await memory.profile(entity, max_tokens=max_tokens)
+            found = await memory.profile(entity, max_tokens=max_tokens)
+            return found, "" if found.text else await reason_for_empty(memory, "")
 
-    found = asyncio.run(run())
+    found, empty = asyncio.run(run())
     if json:
         print_json(asdict(found))
+        return
+    if empty:
+        print_line(empty)
         return
     if found.text:
         print(found.text)

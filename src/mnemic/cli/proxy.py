@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Embedder, Json, Owner, TenantName, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Embedder, Json, Owner, TenantName, settings_from
 from mnemic.cli.output import print_json, print_line, remark
 from mnemic.cli.serve import prepare_process, require_server, working
 from mnemic.config import Settings
@@ -31,7 +31,7 @@ def proxy(
     ] = False,
     worker: Annotated[bool, typer.Option(help="Also run a worker for jobs.")] = True,
     owner: Owner = None,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,

@@ -14,6 +14,7 @@ from mnemic.cli.opening import memory_from
 from mnemic.cli.options import Channel, DataDir, Embedder, Json, Owner, TenantName, Url
 from mnemic.cli.output import out, print_backlog, print_json
 from mnemic.errors import InvalidInputError, NotFoundError
+from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.checks import check_text
 from mnemic.types.memory import Category
 from mnemic.types.retained import Retained
@@ -55,9 +56,13 @@ def retain(
     async def run() -> Retained:
         async with opened as memory:
             if jsonl is not None:
-                items = _with_defaults(_read_lines(jsonl), category=category, tags=tag, at=at)
-                progress = not json and sys.stderr.isatty()
-                return await memory.retain_many(items, conversation=conversation, progress=progress)
+                return await _retain_lines(
+                    memory,
+                    jsonl,
+                    {"category": category, "tags": tag, "at": at},
+                    conversation=conversation,
+                    progress=not json and sys.stderr.isatty(),
+                )
             content = check_text("text", _read_input() if text == "-" else text)
             return await memory.retain(content, conversation=conversation, category=category, tags=tag, at=at)
 
@@ -78,7 +83,22 @@ def _read_input() -> str:
         ) from None
 
 
-def _with_defaults(items: Iterator[Any], **defaults: Any) -> Iterator[Any]:
+async def _retain_lines(
+    memory: AsyncMemory, path: Path, defaults: dict[str, Any], *, conversation: str | None, progress: bool
+) -> Retained:
+    """Store the items of a file; an error about the item that was read last names its line."""
+    lines = _Lines(path)
+    try:
+        items = _with_defaults(lines.items(), defaults)
+        return await memory.retain_many(items, conversation=conversation, progress=progress)
+    except InvalidInputError as error:
+        prefix = f"Item {lines.item_count - 1}: "
+        if not str(error).startswith(prefix):
+            raise
+        raise InvalidInputError(f"Line {lines.line}: {str(error).removeprefix(prefix)}") from None
+
+
+def _with_defaults(items: Iterator[Any], defaults: dict[str, Any]) -> Iterator[Any]:
     """Add defaults to items; anything that is not an item is left for the SDK to refuse."""
     given = {name: value for name, value in defaults.items() if value}
     for item in items:
@@ -88,16 +108,27 @@ def _with_defaults(items: Iterator[Any], **defaults: Any) -> Iterator[Any]:
             yield {**given, **item} if isinstance(item, dict) else item
 
 
-def _read_lines(path: Path) -> Iterator[Any]:
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield _parse(line, number)
-    except OSError as error:
-        raise NotFoundError(f"{path} cannot be read: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}.") from error
+class _Lines:
+    """The items of a file of JSON lines, with how many were read and the line of the last one."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.item_count = 0
+        self.line = 0
+
+    def items(self) -> Iterator[Any]:
+        try:
+            with self._path.open(encoding="utf-8") as file:
+                for self.line, text in enumerate(file, start=1):
+                    if text.strip():
+                        self.item_count += 1
+                        yield _parse(text, self.line)
+        except OSError as error:
+            raise NotFoundError(f"{self._path} cannot be read: {error.strerror}.") from error
+        except UnicodeDecodeError as error:
+            raise InvalidInputError(
+                f"{self._path} is not UTF-8 text: {error.reason} at byte {error.start}."
+            ) from error
 
 
 def _parse(line: str, number: int) -> Any:

@@ -39,7 +39,7 @@ def waiting(
 
 def pairs(
     kind: Kind,
-    before: Annotated[str | None, typer.Option(help="Continue a list: what the last one said.")] = None,
+    before: Annotated[str | None, typer.Option(help="Continue a list: what its last line says.")] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 50,
     owner: Owner = None,
     url: Url = None,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Embedder, Json, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Embedder, Json, settings_from
 from mnemic.cli.output import print_json, print_line, remark
 from mnemic.config import Settings
 from mnemic.errors import ConfigurationError, install_extra
@@ -36,7 +36,7 @@ def serve(
     mcp: Annotated[
         bool | None, typer.Option(help="Also serve MCP at /mcp. Default: if the extra mcp is installed.")
     ] = None,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     embedder: Embedder = None,
     json: Json = False,

@@ -137,7 +137,7 @@ def list_grants(
         GrantState | None, typer.Option(help="Only grants in this state, such as offers that wait.")
     ] = None,
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
@@ -200,7 +200,16 @@ def print_grant(what: str, given: Grant, *, json: bool) -> None:
 def _print_table(grants: Sequence[Grant]) -> None:
     """A line per grant; reasons have a column only where a grant has one."""
     reasons = ["reason"] if any(each.reason for each in grants) else []
-    listing = table("id", "of", "to", "what", "until", "state", *reasons)
+    listing = table(
+        "id",
+        "of",
+        "to",
+        "what",
+        "until",
+        "state",
+        *reasons,
+        empty="No grants. `mnemic shares grant` offers one.",
+    )
     for each in grants:
         words = (each.owner, _reader(each), _scope(each))
         until = f"{each.expires_at:%Y-%m-%d}" if each.expires_at is not None else ""

@@ -1,17 +1,20 @@
 """`mnemic statements`: statements found in what was said, and how contradictions are decided."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, cast
 
 import typer
+from rich.text import Text
 
+from mnemic.cli.empty_lists import reason_for_empty
 from mnemic.cli.opening import memory_from, run_call
 from mnemic.cli.options import DataDir, Json, Owner, TenantName, Url
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.sdk.memory import AsyncMemory
 from mnemic.types.memory import STATUSES, Status
 from mnemic.types.scope import Scope
-from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy
+from mnemic.types.statement import CONTRADICTION_POLICIES, ContradictionPolicy, Statement
 
 app = typer.Typer(no_args_is_help=True, help="Show statements; set how contradictions are decided.")
 
@@ -19,6 +22,7 @@ Subject = Annotated[str | None, typer.Option(help="Only about this person or thi
 Attribute = Annotated[str | None, typer.Option(help="Only this attribute, such as lives_in.")]
 WithStatus = Annotated[str, typer.Option(help=f"One of: {', '.join(STATUSES)}.")]
 Limit = Annotated[int, typer.Option(help="Maximum number.")]
+NO_STATEMENTS = "No statements. `mnemic consolidate` learns them from what was said."
 OfChannel = Annotated[str | None, typer.Option("--channel", help="Of this channel. Default: the tenant.")]
 
 
@@ -35,18 +39,21 @@ def list_(
     json: Json = False,
 ) -> None:
     """List statements, newest first."""
-    found = run_call(
-        memory_from(url, data_dir, tenant, owner=owner),
-        lambda memory: memory.statements.list(
+
+    async def listed(memory: AsyncMemory) -> tuple[Sequence[Statement], str]:
+        found = await memory.statements.list(
             subject=subject, attribute=attribute, status=cast(Status, status), limit=limit
-        ),
-    )
+        )
+        return found, "" if found else await reason_for_empty(memory, NO_STATEMENTS)
+
+    found, empty = run_call(memory_from(url, data_dir, tenant, owner=owner), listed)
     if json:
         print_json([asdict(each) for each in found])
         return
-    rows = table("id", "subject", "attribute", "statement")
+    rows = table("id", "subject", "attribute", "statement", empty=empty)
     for each in found:
-        rows.add_row(str(each.memory_id), one_line(each.subject), each.attribute, one_line(each.statement))
+        words = (each.subject, each.attribute, each.statement)
+        rows.add_row(str(each.memory_id), *(Text(one_line(word)) for word in words))
     out.print(rows)
 
 
@@ -67,10 +74,10 @@ def rejected(
     if json:
         print_json([asdict(each) for each in found])
         return
-    rows = table("source", "extractor", "reason", "statement")
+    rows = table("source", "extractor", "reason", "statement", empty="No statement was rejected.")
     for each in found:
         said = one_line(str(each.statement.get("statement", "")))
-        rows.add_row(str(each.source_id), each.extractor, each.reason, said)
+        rows.add_row(str(each.source_id), Text(each.extractor), Text(each.reason), Text(said))
     out.print(rows)
 
 
@@ -83,9 +90,9 @@ def attributes(
     if json:
         print_json([asdict(each) for each in found])
         return
-    rows = table("attribute", "values")
+    rows = table("attribute", "values", empty="No attributes are declared.")
     for each in found:
-        rows.add_row(one_line(each.attribute), "one" if each.is_single_valued else "many")
+        rows.add_row(Text(one_line(each.attribute)), "one" if each.is_single_valued else "many")
     out.print(rows)
 
 
@@ -118,9 +125,9 @@ def policies(
     if json:
         print_json([asdict(each) for each in found])
         return
-    rows = table("channel", "policy")
+    rows = table("channel", "policy", empty="No policies are set.")
     for each in found:
-        rows.add_row(one_line(each.channel) if each.channel is not None else "(tenant)", each.policy)
+        rows.add_row(Text(one_line(each.channel or "(tenant)")), each.policy)
     out.print(rows)
 
 

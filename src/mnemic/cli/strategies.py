@@ -83,7 +83,7 @@ def list_strategies(
         bool | None, typer.Option("--mined/--learnt", help="Only those that Mnemic found itself, or did not.")
     ] = None,
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
     url: Url = None,
@@ -159,7 +159,7 @@ def _print_strategies(found: Sequence[Strategy], *, json: bool) -> None:
         print_json([asdict(each) for each in found])
         return
     if not found:
-        remark("There are no such strategies.")
+        remark("No such strategies. `mnemic strategies learn` stores one.")
         return
     listing = table("id", "task", "what to do", "tools", "uses")
     for each in found:

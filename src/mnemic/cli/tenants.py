@@ -13,7 +13,7 @@ from rich.text import Text
 
 from mnemic.cli.erasing import check_can_ask, print_row_counts
 from mnemic.cli.opening import memory_from, run_call
-from mnemic.cli.options import DataDir, Json, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Json, settings_from
 from mnemic.cli.output import one_line, out, print_json, print_line, table
 from mnemic.config import DEFAULT_TENANT
 from mnemic.errors import InvalidInputError
@@ -29,9 +29,9 @@ Name = Annotated[str, typer.Argument(help="The name of the tenant.")]
 
 @app.command("list")
 def list_tenants(
-    after: Annotated[str, typer.Option(help="Continue behind this name, the last of the page before.")] = "",
+    after: Annotated[str, typer.Option(help="Continue after this name, the last of the previous page.")] = "",
     limit: Annotated[int, typer.Option(help="Maximum number to list.")] = 100,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:
@@ -44,7 +44,7 @@ def list_tenants(
 
 
 @app.command("create")
-def create(name: Name, url: Url = None, data_dir: DataDir = None, json: Json = False) -> None:
+def create(name: Name, url: DatabaseUrl = None, data_dir: DataDir = None, json: Json = False) -> None:
     """Create an empty tenant. Commands that write create the tenant that they name, too."""
     made = run_call(_memory(url, data_dir), lambda memory: memory.admin.create_tenant(name))
     if json:
@@ -60,7 +60,7 @@ def delete(
     tenant: Annotated[
         str, typer.Option("--tenant", help="Tenant whose audit log records the deletion.")
     ] = DEFAULT_TENANT,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     json: Json = False,
 ) -> None:

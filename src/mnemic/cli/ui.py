@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Embedder, Json, TenantName, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Embedder, Json, TenantName, settings_from
 from mnemic.cli.output import print_json, print_line, remark
 from mnemic.cli.serve import DEFAULT_PORT, prepare_process, require_server, serve_tenants
 from mnemic.config import Settings
@@ -38,7 +38,7 @@ def ui(
             help="Open a browser. Other users of the machine may see its command line, which has the link.",
         ),
     ] = True,
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     tenant: TenantName = None,
     embedder: Embedder = None,
@@ -46,7 +46,7 @@ def ui(
 ) -> None:
     """Open the dashboard by a link that works once, for five minutes; start a server if none runs."""
     require_server()
-    settings = settings_from(url, data_dir, tenant)
+    settings = settings_from(url, data_dir, tenant).model_copy(update={"create_tenant": False})
     if uses_http(settings):
         raise ConfigurationError(
             "mnemic ui needs the database itself. To use another server, open its address with /ui at the "

@@ -26,7 +26,7 @@ WebhookId = Annotated[str, typer.Argument(help="The id of the webhook, from `mne
 @app.command("list")
 def list_webhooks(
     after: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Limit = 100,
     owner: Owner = None,
@@ -51,7 +51,7 @@ def create(
     to: Annotated[str, typer.Argument(help="The http:// or https:// URL that events are sent to.")],
     type: Types = None,
     start: Annotated[
-        str, typer.Option("--from", help="Where to start: now, beginning, or behind a position.")
+        str, typer.Option("--from", help="Where to start: now, beginning, or after a position.")
     ] = "now",
     owner: Owner = None,
     url: Url = None,
@@ -91,7 +91,7 @@ def enable(
     start: Annotated[
         str | None,
         typer.Option(
-            "--from", help="Where to start: now, beginning, or behind a position. Default: where it stopped."
+            "--from", help="Where to start: now, beginning, or after a position. Default: where it stopped."
         ),
     ] = None,
     owner: Owner = None,
@@ -150,7 +150,7 @@ def delete(
 def deliveries(
     webhook_id: WebhookId,
     before: Annotated[
-        str | None, typer.Option(help="Continue behind this id, the last of the page before.")
+        str | None, typer.Option(help="Continue after this id, the last of the previous page.")
     ] = None,
     limit: Limit = 20,
     owner: Owner = None,
@@ -210,7 +210,9 @@ def _print_changed(what: str, webhook: Webhook, *, json: bool) -> None:
 
 
 def _print_webhooks(found: Sequence[Webhook]) -> None:
-    listing = table("id", "url", "types", "owner", "state")
+    listing = table(
+        "id", "url", "types", "owner", "state", empty="No webhooks. `mnemic webhooks create URL` makes one."
+    )
     for webhook in found:
         listing.add_row(
             str(webhook.webhook_id),
@@ -231,7 +233,9 @@ def _condition(webhook: Webhook) -> str:
 
 
 def _print_deliveries(found: Sequence[WebhookDelivery]) -> None:
-    listing = table("id", "when (UTC)", "event", "position", "attempt", "status", "ms", "error")
+    listing = table(
+        "id", "when (UTC)", "event", "position", "attempt", "status", "ms", "error", empty="No deliveries."
+    )
     for delivery in found:
         listing.add_row(
             str(delivery.delivery_id),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DataDir, Embedder, Url, settings_from
+from mnemic.cli.options import DatabaseUrl, DataDir, Embedder, settings_from
 from mnemic.cli.output import remark
 from mnemic.config import Settings
 from mnemic.jobs.worker import CONCURRENCY_MAX, DEFAULT_CONCURRENCY, DEFAULT_GRACE_S, Worker
@@ -26,7 +26,7 @@ Grace = Annotated[
 
 
 def worker(
-    url: Url = None,
+    url: DatabaseUrl = None,
     data_dir: DataDir = None,
     tenant: OneTenant = None,
     embedder: Embedder = None,

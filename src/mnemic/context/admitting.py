@@ -28,7 +28,7 @@ from mnemic.context.saved_rows import (
     storable,
 )
 from mnemic.context.step import Admission, SavedObject, SavedWindow, Step
-from mnemic.context.store import CONTENT_MAX_BYTES, SESSIONS_MAX, content_hash, place_of, save_step_in
+from mnemic.context.store import CONTENT_MAX_BYTES, SESSIONS_MAX, content_hash, place_of, save_step
 from mnemic.context.window import Window
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
@@ -138,7 +138,7 @@ async def _admit(
     key = _key(new, position + 1)
     levels = await written_levels_in(transaction, scope, session, window.level_count)
     decided = await asyncio.to_thread(_decide, window, rows, new, key, settings, levels)
-    await save_step_in(
+    await save_step(
         transaction,
         scope,
         session,

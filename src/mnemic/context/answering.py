@@ -11,7 +11,7 @@ from mnemic.context.changing import Changed, change_window, faulted, find_key, o
 from mnemic.context.description import describe_missing
 from mnemic.context.levels.passages import TOKENS_MAX, Passage, find_passage
 from mnemic.context.step import SavedWindow
-from mnemic.context.store import load_contents_in, place_of
+from mnemic.context.store import load_contents, place_of
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import NotFoundError
@@ -62,7 +62,7 @@ async def restore(database: TenantDatabase, scope: Scope, session: str, key: str
     async def change(transaction: Transaction, window: SavedWindow) -> Changed:
         found = await find_key(transaction, scope, session, key)
         changed = faulted(window, found, "restore")
-        contents = await load_contents_in(transaction, scope, session, changed.restored)
+        contents = await load_contents(transaction, scope, session, changed.restored)
         item = object_in(changed.window, found)
         restored[:] = [
             RestoredContext(
@@ -91,7 +91,7 @@ async def _ask(
         keys = [await find_key(transaction, scope, session, key)]
     else:
         keys = await _likely_keys(transaction, scope, session, question)
-    contents = await load_contents_in(transaction, scope, session, keys)
+    contents = await load_contents(transaction, scope, session, keys)
     sources = {item.key: item.source_key for item in window.objects}
     passages = []
     for each in keys:

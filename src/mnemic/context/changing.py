@@ -11,7 +11,7 @@ from typing import Any
 from mnemic.context.policy.faults import RESTORED_MAX, dependencies
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import Fault, FaultKind, Relation, SavedObject, SavedWindow
-from mnemic.context.store import load_window_in, place_of, save_step_in
+from mnemic.context.store import load_window_in, place_of, save_step
 from mnemic.db.database import TenantDatabase, Transaction
 from mnemic.errors import InvalidInputError, NotFoundError
 from mnemic.types.checks import check_choice, check_text
@@ -40,7 +40,7 @@ async def change_window(database: TenantDatabase, scope: Scope, session: str, ch
     async def work(transaction: Transaction) -> SavedWindow:
         window = await held_window(transaction, scope, session)
         changed = await change(transaction, window)
-        saved = await save_step_in(
+        saved = await save_step(
             transaction, scope, session, None, changed.window, {}, previous=window, faults=changed.faults
         )
         if changed.restored:

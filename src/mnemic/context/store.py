@@ -54,7 +54,7 @@ async def load_window_in(transaction: Transaction, scope: Scope, session: str) -
 
 
 async def save_step(
-    database: TenantDatabase,
+    transaction: Transaction,
     scope: Scope,
     session: str,
     step: Step | None,
@@ -72,34 +72,6 @@ async def save_step(
     required, others are ignored. `step` is None if there were only faults or pins. ConflictError if another
     process has saved the session since `previous`, or if a limit is reached; then nothing is written.
     """
-    return await database.run(
-        lambda transaction: save_step_in(
-            transaction,
-            scope,
-            session,
-            step,
-            window,
-            contents,
-            previous=previous,
-            faults=faults,
-            described=described,
-        )
-    )
-
-
-async def save_step_in(
-    transaction: Transaction,
-    scope: Scope,
-    session: str,
-    step: Step | None,
-    window: SavedWindow,
-    contents: Mapping[str, str],
-    *,
-    previous: SavedWindow | None = None,
-    faults: Sequence[Fault] = (),
-    described: Mapping[str, Described] | None = None,
-) -> SavedWindow:
-    """The same inside a transaction."""
     known = previous if previous is not None else SavedWindow()
     window = replace(window, objects=_with_known_tokens(window, known))
     changed, gone = _changed_objects(window, known)
@@ -129,17 +101,9 @@ async def save_step_in(
 
 
 async def load_contents(
-    database: TenantDatabase, scope: Scope, session: str, keys: Sequence[str] | None = None
-) -> dict[str, str]:
-    """Full texts by key: of all objects of a session, or of those with these keys that exist."""
-    async with database.transaction() as transaction:
-        return await load_contents_in(transaction, scope, session, keys)
-
-
-async def load_contents_in(
     transaction: Transaction, scope: Scope, session: str, keys: Sequence[str] | None = None
 ) -> dict[str, str]:
-    """The same inside a transaction."""
+    """Full texts by key: of all objects of a session, or of those with these keys that exist."""
     parameters = {**place_of(scope, session), "keys": list(keys) if keys is not None else None}
     rows = await transaction.rows("context.contents", parameters)
     return {row["key"]: as_text(row["content"]) for row in rows}

@@ -62,7 +62,7 @@ class _DryRun(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class CleanupLimits:
     """What makes a memory stale or never recalled."""
 
     unused_days: int = UNUSED_DAYS
@@ -84,7 +84,7 @@ async def list_candidates(
     database: TenantDatabase,
     scope: Scope,
     kind: CleanupKind,
-    limits: Limits,
+    limits: CleanupLimits,
     *,
     after: str | None,
     limit: int,
@@ -103,7 +103,7 @@ async def archive(
     database: TenantDatabase,
     scope: Scope,
     kind: CleanupKind,
-    limits: Limits,
+    limits: CleanupLimits,
     *,
     memory_ids: Sequence[UUID] | None,
     dry_run: bool,
@@ -137,7 +137,9 @@ async def read_counts(database: TenantDatabase, scope: Scope, *, refresh: bool) 
 class _Finding:
     """Finds the memories of one kind inside a transaction."""
 
-    def __init__(self, transaction: Transaction, owner: str, kind: CleanupKind, limits: Limits) -> None:
+    def __init__(
+        self, transaction: Transaction, owner: str, kind: CleanupKind, limits: CleanupLimits
+    ) -> None:
         self._transaction = transaction
         self._owner = owner
         self._kind: CleanupKind = kind
@@ -201,7 +203,7 @@ async def _dry_run(
     database: TenantDatabase,
     scope: Scope,
     kind: CleanupKind,
-    limits: Limits,
+    limits: CleanupLimits,
     memory_ids: Sequence[UUID] | None,
 ) -> CleanupRun:
     """The run, rolled back."""
@@ -220,7 +222,7 @@ async def _run(
     transaction: Transaction,
     scope: Scope,
     kind: CleanupKind,
-    limits: Limits,
+    limits: CleanupLimits,
     memory_ids: Sequence[UUID] | None,
     *,
     dry_run: bool,
@@ -256,7 +258,7 @@ async def _run(
 
 
 def _candidate(
-    kind: CleanupKind, row: Row, records: Mapping[UUID, MemoryRecord], limits: Limits
+    kind: CleanupKind, row: Row, records: Mapping[UUID, MemoryRecord], limits: CleanupLimits
 ) -> CleanupCandidate:
     memory = records[row["memory_id"]]
     used_at = row["used_at"] if kind in ("stale", "never_recalled") else None
@@ -264,7 +266,7 @@ def _candidate(
     return CleanupCandidate(memory, reason, used_at, tuple(row["dead_references"] or ()))
 
 
-def _change(kind: CleanupKind, row: Row, memory: MemoryRecord, limits: Limits) -> MemoryChange:
+def _change(kind: CleanupKind, row: Row, memory: MemoryRecord, limits: CleanupLimits) -> MemoryChange:
     if kind == "dead_links" and row["status"] not in _REPLACED:
         dead = set(row["dead_references"])
         kept = tuple(each for each in memory.evidence if each not in dead)
@@ -292,7 +294,7 @@ async def count_candidates(database: TenantDatabase, owner: str) -> None:
     for kind in CLEANUP_KINDS:
         async with database.transaction() as transaction:
             await transaction.extend_timeout()
-            finding = _Finding(transaction, owner, kind, Limits())
+            finding = _Finding(transaction, owner, kind, CleanupLimits())
             found, cursor = await finding.find(None, COUNT_READ_MAX, COUNT_READ_MAX)
             counted.append((kind, len(found), cursor is None))
     parameters: dict[str, Any] = {

@@ -28,7 +28,7 @@ from mnemic.db.definitions import (
     drop_removed,
     read_recorded,
 )
-from mnemic.db.other_versions import Waiting, disconnect, other_processes
+from mnemic.db.other_versions import OtherVersionsWait, disconnect, other_processes
 from mnemic.db.privileges import require_privileges
 from mnemic.db.tenancy import SigningKey
 from mnemic.db.translate import translated
@@ -99,7 +99,7 @@ async def migrate(
         installed.migrations if migrations is None else migrations,
         installed.definitions if definitions is None else definitions,
     )
-    waiting = Waiting(limits.other_versions_timeout_s)
+    waiting = OtherVersionsWait(limits.other_versions_timeout_s)
     async with admin_connection(conninfo, limits) as connection:
         with translated():
             while True:

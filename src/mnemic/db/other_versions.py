@@ -65,7 +65,7 @@ async def disconnect(connection: AsyncConnection[DictRow], processes: Sequence[O
     logger.warning("disconnected before migrating: %s", _listed(processes))
 
 
-class Waiting:
+class OtherVersionsWait:
     """Waits for other processes between attempts to migrate, up to a time limit."""
 
     def __init__(self, timeout_s: float) -> None:

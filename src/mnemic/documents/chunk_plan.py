@@ -13,7 +13,7 @@ from uuid import UUID
 
 from mnemic.db.connection import Row
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.documents.reading.chunks import Chunk
+from mnemic.documents.reading.chunks import DocumentChunk
 from mnemic.documents.sources import SourceDocument
 
 Key = tuple[bytes, int]
@@ -27,18 +27,18 @@ class DocumentChanged(Exception):
 class ChunkPlan:
     """The difference between a document's chunks and the stored ones; `ids` are the stored memories."""
 
-    missing: tuple[Chunk, ...]
-    moved: tuple[Chunk, ...]
-    relabelled: tuple[Chunk, ...]
+    missing: tuple[DocumentChunk, ...]
+    moved: tuple[DocumentChunk, ...]
+    relabelled: tuple[DocumentChunk, ...]
     """Chunks with other headings, or on another page."""
-    context_changed: tuple[Chunk, ...]
+    context_changed: tuple[DocumentChunk, ...]
     """Chunks whose context differs from the one that was embedded with them."""
     gone: tuple[Key, ...]
     ids: Mapping[Key, UUID]
 
 
 async def plan_chunks(
-    database: TenantDatabase, document: SourceDocument, chunks: Sequence[Chunk]
+    database: TenantDatabase, document: SourceDocument, chunks: Sequence[DocumentChunk]
 ) -> ChunkPlan:
     """Compare the chunks that a document should have with the stored ones."""
     async with database.transaction() as transaction:
@@ -71,7 +71,7 @@ async def lock_version(transaction: Transaction, document: SourceDocument) -> No
 
 
 async def add_chunks(
-    transaction: Transaction, document: SourceDocument, chunks: Sequence[Chunk], ids: Sequence[UUID]
+    transaction: Transaction, document: SourceDocument, chunks: Sequence[DocumentChunk], ids: Sequence[UUID]
 ) -> None:
     """Record which memories are the chunks of a document."""
     rows = [
@@ -106,12 +106,12 @@ async def complete(transaction: Transaction, document: SourceDocument, plan: Chu
     await transaction.execute("ingest.complete", key | {"version": document.version})
 
 
-def key_of(chunk: Chunk) -> Key:
+def key_of(chunk: DocumentChunk) -> Key:
     """The identity of a chunk within its document."""
     return chunk.content_hash, chunk.occurrence
 
 
-def metadata_of(document: SourceDocument, chunk: Chunk) -> dict[str, Any]:
+def metadata_of(document: SourceDocument, chunk: DocumentChunk) -> dict[str, Any]:
     """The metadata of a chunk's memory: its document, headings and page. Positions are kept apart."""
     metadata: dict[str, Any] = {**document.metadata, "document": document.name}
     if chunk.headings:
@@ -137,7 +137,7 @@ async def _remove(transaction: Transaction, document: SourceDocument, gone: Iter
     await transaction.execute("ingest.forget_chunks", forgotten)
 
 
-def _as_row(chunk: Chunk) -> dict[str, Any]:
+def _as_row(chunk: DocumentChunk) -> dict[str, Any]:
     index, start, end, headings, page = _position(chunk)
     return {
         "content_hash": chunk.content_hash.hex(),
@@ -150,7 +150,7 @@ def _as_row(chunk: Chunk) -> dict[str, Any]:
     }
 
 
-def _position(chunk: Chunk) -> tuple[int, int, int, list[str], int | None]:
+def _position(chunk: DocumentChunk) -> tuple[int, int, int, list[str], int | None]:
     return chunk.index, chunk.start, chunk.end, list(chunk.headings), chunk.page
 
 

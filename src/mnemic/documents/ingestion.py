@@ -24,7 +24,7 @@ from mnemic.documents.chunk_plan import (
     plan_chunks,
 )
 from mnemic.documents.isolated_reading import cut_isolated
-from mnemic.documents.reading.chunks import Chunk
+from mnemic.documents.reading.chunks import DocumentChunk
 from mnemic.documents.sources import SourceDocument, read_source_document
 from mnemic.embeddings.backlog import Embedded, embed_rows, unchanged
 from mnemic.retain.pipeline import retain_items
@@ -73,7 +73,7 @@ async def _ingest(core: Core, document: SourceDocument, report: Report) -> dict[
     return {"chunk_count": len(chunks), **{f"{name}_count": len(which) for name, which in counts.items()}}
 
 
-async def _store(core: Core, document: SourceDocument, chunks: Sequence[Chunk]) -> None:
+async def _store(core: Core, document: SourceDocument, chunks: Sequence[DocumentChunk]) -> None:
     """Retain chunks and record which memories they are, in one transaction."""
 
     async def record(transaction: Transaction, retained: Retained) -> None:
@@ -95,7 +95,9 @@ async def _store(core: Core, document: SourceDocument, chunks: Sequence[Chunk]) 
     )
 
 
-async def _reembed(core: Core, document: SourceDocument, chunks: Sequence[Chunk], plan: ChunkPlan) -> None:
+async def _reembed(
+    core: Core, document: SourceDocument, chunks: Sequence[DocumentChunk], plan: ChunkPlan
+) -> None:
     """Replace the vectors of chunks whose context changed; where the model refuses, the old vector stays."""
     database = core.storage.tenant_database
     contexts = {plan.ids[key_of(chunk)]: chunk.context for chunk in chunks}
@@ -134,6 +136,6 @@ async def _replace(
     await transaction.execute("ingest.set_contexts", parameters)
 
 
-def _batches(chunks: Sequence[Chunk]) -> Iterator[Sequence[Chunk]]:
+def _batches(chunks: Sequence[DocumentChunk]) -> Iterator[Sequence[DocumentChunk]]:
     for start in range(0, len(chunks), INGEST_BATCH):
         yield chunks[start : start + INGEST_BATCH]

@@ -22,7 +22,7 @@ from typing import Any
 
 from mnemic.config import Settings, loader_environment
 from mnemic.db.process_priority import give_way
-from mnemic.documents.reading.chunks import Chunk, Place, chunks_at
+from mnemic.documents.reading.chunks import DocumentChunk, Place, chunks_at
 from mnemic.documents.reading.media_types import check_source
 from mnemic.documents.reading.process import MEMORY_EXIT_STATUS, OUTPUT_MAX_BYTES, Request, as_argument
 from mnemic.errors import ConfigurationError, InvalidInputError
@@ -61,7 +61,7 @@ async def read_isolated(core: Core, content: str | bytes, media_type: str) -> Re
     return await asyncio.to_thread(_read_document, output)
 
 
-async def cut_isolated(core: Core, text: str, sections: str) -> list[Chunk]:
+async def cut_isolated(core: Core, text: str, sections: str) -> list[DocumentChunk]:
     """The chunks of a text with its sections, as `read_isolated` returned them."""
     encoded = await asyncio.to_thread(text.encode)
     request = replace(_request(core.settings, "cut"), text_bytes=len(encoded))

@@ -45,7 +45,7 @@ class Administrator:
 
 
 async def list_tenants(administrator: Administrator, *, after: str, limit: int) -> list[TenantRecord]:
-    """Tenants by name, from the one behind `after` on."""
+    """Tenants by name, from the one after `after` on."""
     parameters = {"after": check_tenant_name(after) if after != "" else "", "limit": check_limit(limit)}
     async with _unbound_connection(administrator) as connection:
         return [TenantRecord(**row) for row in await _rows(connection, "tenants.list", parameters)]

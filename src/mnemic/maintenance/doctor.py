@@ -20,7 +20,7 @@ from mnemic.db.migrate import read_status
 from mnemic.db.vector_index import INDEX_MIN_ROWS, INDEXES_MAX, may_build
 from mnemic.embeddings.indexes import IndexSurvey, OwnerIndex, admin_conninfo, survey_indexes
 from mnemic.embeddings.model_change import read_change
-from mnemic.errors import MnemicError
+from mnemic.errors import MnemicError, NotFoundError
 from mnemic.models.embedding import open_embedder
 from mnemic.models.failure_report import detail_of
 from mnemic.runtime.storage import Storage, check_settings, limits_of, open_storage
@@ -68,6 +68,8 @@ async def diagnose(settings: Settings) -> Report:
     try:
         check_settings(settings)
         storage = await open_storage(settings)
+    except NotFoundError as error:
+        checks.append(Check("tenant", "failed", "unknown", str(error)))
     except MnemicError as error:
         checks.append(Check("server", "failed", type(error).__name__, str(error)))
     else:

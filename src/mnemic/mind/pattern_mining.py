@@ -46,7 +46,7 @@ instruction to an agent, how to solve such a task. Name every tool exactly as it
 Invent no names, numbers or details."""
 
 
-class Description(BaseModel):
+class PatternDescription(BaseModel):
     """What a language model says about a pattern."""
 
     instruction: str
@@ -180,7 +180,7 @@ async def _describe(core: Core, pattern: ToolPattern) -> str:
 
 async def _ask(model: LanguageModel, pattern: ToolPattern, timeout_s: float) -> str:
     text = f"Tools: {', '.join(pattern.tools)}\nCommon words: {pattern.task}"
-    answer = await model.answer(_TASK, text, Description, timeout_s=timeout_s, purpose="strategy")
+    answer = await model.answer(_TASK, text, PatternDescription, timeout_s=timeout_s, purpose="strategy")
     return " ".join(usable_text(answer.instruction, DESCRIPTION_MAX_CHARACTERS).split())
 
 

@@ -15,7 +15,7 @@ from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
 from mnemic.proxy.exchanges import copy_transcript, store_exchange
 from mnemic.proxy.hidden_tools import HiddenScope, answer
 from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
-from mnemic.proxy.paging import Decision
+from mnemic.proxy.paging import PagingDecision
 from mnemic.proxy.protocol import Api, Body, Conversation, Exchange, HiddenCall
 from mnemic.proxy.recording import record, recorded_ids, recording_of
 from mnemic.proxy.rounds import Outcome
@@ -42,7 +42,7 @@ class Prepared:
     caller: Caller
     memory: AsyncMemory
     conversation: Conversation
-    decision: Decision | None
+    decision: PagingDecision | None
     """None if the pager decides nothing: for a compaction, or if the provider holds the conversation."""
     keep: Callable[[SessionName], Awaitable[None]]
     """Keeps the client's body after the turn, since the next one repeats it."""

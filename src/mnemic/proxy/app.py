@@ -18,9 +18,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.config import Settings
 from mnemic.proxy.apis import APIS
-from mnemic.proxy.callers import Caller, Callers, KeylessAccess
+from mnemic.proxy.callers import Callers, KeylessAccess, ProxyCaller
 from mnemic.proxy.client_request import ClientRequest, client_request
-from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.endpoints import ProviderEndpoint
 from mnemic.proxy.errors import ProxyError
 from mnemic.proxy.forwarding import (
     Forwarder,
@@ -144,7 +144,7 @@ class Proxy:
             else:
                 await self._converse(request, endpoint, caller)
 
-    async def _pass_on(self, request: ClientRequest, endpoint: Endpoint, caller: Caller) -> None:
+    async def _pass_on(self, request: ClientRequest, endpoint: ProviderEndpoint, caller: ProxyCaller) -> None:
         """Pass on a request that holds no conversation, without waiting for the whole body."""
         response_id = response_of_path(request.path)
         stored = await self._turns.stored_response(caller, response_id) if response_id else None
@@ -166,7 +166,9 @@ class Proxy:
             else:
                 await relay_shown(response, request.send, stored.shown)
 
-    async def _converse(self, request: ClientRequest, endpoint: Endpoint, caller: Caller) -> None:
+    async def _converse(
+        self, request: ClientRequest, endpoint: ProviderEndpoint, caller: ProxyCaller
+    ) -> None:
         assert endpoint.api is not None, "the request holds a conversation"
         length = first(request.headers, b"content-length")
         async with self._turns.looking_up(request, APIS[endpoint.api], caller) as looked_up:

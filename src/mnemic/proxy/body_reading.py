@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from mnemic.proxy.callers import Caller
+from mnemic.proxy.callers import ProxyCaller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.grown_bodies import (
     QUICK_MAX_BYTES,
@@ -71,7 +71,7 @@ class BodyReading:
             self._kept.add(client, kept)
 
 
-def client_key(request: ClientRequest, api: Api, caller: Caller) -> ClientKey:
+def client_key(request: ClientRequest, api: Api, caller: ProxyCaller) -> ClientKey:
     """Whose bodies the body of a request may repeat."""
     return ClientKey(caller.tenant, caller.owner, api.name, client_digest(request.header_values))
 

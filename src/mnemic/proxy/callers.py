@@ -36,7 +36,7 @@ LOOKUP_TIMEOUT_S = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class ProxyCaller:
     """Whose request it is."""
 
     tenant: str
@@ -63,7 +63,7 @@ class Callers:
         self._keyless = keyless
         self._owner = owner or DEFAULT_OWNER
 
-    async def find(self, token: str, headers: RawHeaders) -> Caller:
+    async def find(self, token: str, headers: RawHeaders) -> ProxyCaller:
         """The caller of a request; ProxyError if it may not use the proxy."""
         if token:
             return self._caller(await self._key(token), headers)
@@ -74,7 +74,7 @@ class Callers:
                 "that ends with /key/mn_…",
             )
         _check_local(headers)
-        return Caller(self._keyless.tenant, self._keyless.owner)
+        return ProxyCaller(self._keyless.tenant, self._keyless.owner)
 
     async def _key(self, token: str) -> AuthenticatedKey:
         try:
@@ -88,7 +88,7 @@ class Callers:
                 raise ProxyError(503, "The key cannot be checked: the database is unavailable.") from error
             return known
 
-    def _caller(self, found: AuthenticatedKey, headers: RawHeaders) -> Caller:
+    def _caller(self, found: AuthenticatedKey, headers: RawHeaders) -> ProxyCaller:
         if not allows(found.key.role, "write"):
             raise ProxyError(403, "The proxy records conversations: it needs a key with the role write.")
         named = unquote(first(headers, OWNER_HEADER.lower().encode()))
@@ -98,7 +98,7 @@ class Callers:
             owner = found.key.owner or check_name("owner", named or self._owner)
         except MnemicError as error:
             raise ProxyError(400, str(error)) from None
-        return Caller(found.tenant.name, owner, found)
+        return ProxyCaller(found.tenant.name, owner, found)
 
 
 def split_key(path: bytes, headers: RawHeaders) -> tuple[str, bytes]:

@@ -9,7 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from mnemic.db.task_cancellation import cancel_and_wait
 from mnemic.proxy.callers import split_key
-from mnemic.proxy.endpoints import Endpoint, Provider, endpoint_of, provider_of_error
+from mnemic.proxy.endpoints import Provider, ProviderEndpoint, endpoint_of, provider_of_error
 from mnemic.proxy.errors import ProxyError, error_body
 from mnemic.proxy.headers import RawHeaders
 from mnemic.proxy.request_bodies import ClientGoneError, next_piece
@@ -31,7 +31,7 @@ class ClientRequest:
     body_read: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def endpoint(self) -> Endpoint | None:
+    def endpoint(self) -> ProviderEndpoint | None:
         """Where it goes; None if no provider has this path."""
         return endpoint_of(self.method, self.path.decode("latin-1"), self.header_names)
 

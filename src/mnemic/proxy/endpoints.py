@@ -26,7 +26,7 @@ ANTHROPIC_HEADERS = frozenset({"anthropic-version", "anthropic-beta", "x-api-key
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ProviderEndpoint:
     """Where a request goes."""
 
     provider: Provider
@@ -34,12 +34,12 @@ class Endpoint:
     """The API, if the request may hold a conversation."""
 
 
-def endpoint_of(method: str, path: str, header_names: frozenset[str]) -> Endpoint | None:
+def endpoint_of(method: str, path: str, header_names: frozenset[str]) -> ProviderEndpoint | None:
     """The endpoint of a path as it was sent, without the query; None if no provider has such a path."""
     if not path.startswith(ROOT) or _climbs(path):
         return None
     provider = _provider_of(path, header_names)
-    return Endpoint(provider, CONVERSATIONS.get(path) if method == "POST" else None)
+    return ProviderEndpoint(provider, CONVERSATIONS.get(path) if method == "POST" else None)
 
 
 def provider_of_error(path: str, header_names: frozenset[str]) -> Provider:

@@ -63,7 +63,7 @@ async def begin_transcript(
     async with database.transaction() as transaction:
         row = await transaction.one("context_exchanges.begin", parameters)
         if cut is not None:
-            await store_cut_in(transaction, scope, session, cut)
+            await store_cut(transaction, scope, session, cut)
     return Transcript(*_start(row), cuts=(cut,) if cut is not None else ())
 
 
@@ -77,7 +77,7 @@ async def copy_transcript(
         async with database.transaction() as transaction:
             await transaction.one("context_exchanges.begin", start)
             for cut in transcript.cuts:
-                await store_cut_in(transaction, scope, session, cut)
+                await store_cut(transaction, scope, session, cut)
             for exchange in transcript.exchanges.values():
                 await transaction.execute(
                     "context_exchanges.store", _exchange_parameters(scope, session, exchange)
@@ -115,14 +115,8 @@ async def find_response(
     return _exchange(parameters["key"], row["content"]), hidden
 
 
-async def store_cut(database: TenantDatabase, scope: Scope, session: str, cut: ThinkingCut) -> None:
-    """Store which thinking a change made unfit."""
-    async with database.transaction() as transaction:
-        await store_cut_in(transaction, scope, session, cut)
-
-
-async def store_cut_in(transaction: Transaction, scope: Scope, session: str, cut: ThinkingCut) -> None:
-    """The same inside a transaction, so that it commits together with the change."""
+async def store_cut(transaction: Transaction, scope: Scope, session: str, cut: ThinkingCut) -> None:
+    """Store which thinking a change made unfit, in the transaction of the change."""
     parameters = {
         **_place(scope, session),
         "first_key": cut.first,

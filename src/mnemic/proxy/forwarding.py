@@ -103,8 +103,8 @@ class Forwarder:
         except httpx.HTTPError as error:
             raise UpstreamError(
                 502,
-                f"The proxy cannot reach {url.origin} ({type(error).__name__}). Check its network, and the "
-                "setting of the provider's URL.",
+                f"The proxy cannot reach {url.origin} ({type(error).__name__}). Check its network, and "
+                "MNEMIC_PROXY_ANTHROPIC_URL or MNEMIC_PROXY_OPENAI_URL.",
             ) from error
         try:
             yield response

@@ -12,10 +12,10 @@ from mnemic.context.level_store import WrittenLevels, written_levels
 from mnemic.context.levels.level import FULL
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.context.step import Fault, Step
-from mnemic.context.store import load_window, save_step_in
+from mnemic.context.store import load_window, save_step
 from mnemic.context.window import Window
 from mnemic.db.database import Transaction
-from mnemic.proxy.exchanges import Transcript, begin_transcript, load_transcript, store_cut_in
+from mnemic.proxy.exchanges import Transcript, begin_transcript, load_transcript, store_cut
 from mnemic.proxy.open_sessions import OpenSession, SessionName
 from mnemic.proxy.protocol import Changes, Conversation, HiddenTool, ThinkingCut
 from mnemic.proxy.thinking_cuts import cut_at_epoch, cut_at_start
@@ -28,7 +28,7 @@ BYTES_PER_ENTRY = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class PagingDecision:
     """What a request sends."""
 
     step: Step
@@ -125,7 +125,7 @@ def may_page(session: OpenSession, conversation: Conversation) -> bool:
     )
 
 
-def decide(session: OpenSession, conversation: Conversation) -> Decision:
+def decide(session: OpenSession, conversation: Conversation) -> PagingDecision:
     """Decide what is sent. Takes time if levels have to be made: call it in a thread."""
     window = session.window
     assert window is not None, "the session is loaded"
@@ -139,7 +139,7 @@ def decide(session: OpenSession, conversation: Conversation) -> Decision:
     cut = cut_at_epoch(conversation, {each.key for each in step.transitions})
     session.replaced = step.replaced
     session.cuts = (*session.cuts, cut) if cut is not None else session.cuts
-    return Decision(step, cut)
+    return PagingDecision(step, cut)
 
 
 def changes_of(session: OpenSession, conversation: Conversation) -> Changes:
@@ -171,11 +171,11 @@ async def save(
     window, texts, previous = session.window.saved(), _texts(conversation), session.saved
 
     async def write(transaction: Transaction) -> None:
-        session.saved = await save_step_in(
+        session.saved = await save_step(
             transaction, scope, name, step, window, texts, previous=previous, faults=faults
         )
         if cut is not None:
-            await store_cut_in(transaction, scope, name, cut)
+            await store_cut(transaction, scope, name, cut)
 
     await caller.database.run(write)
 

@@ -27,10 +27,10 @@ from mnemic.proxy import paging
 from mnemic.proxy.active_turn import ActiveTurn, Prepared
 from mnemic.proxy.apis import APIS
 from mnemic.proxy.body_reading import BodyReading, client_key
-from mnemic.proxy.callers import Caller
+from mnemic.proxy.callers import ProxyCaller
 from mnemic.proxy.client_request import ClientRequest
 from mnemic.proxy.database_state import DatabaseDownError, DatabaseState
-from mnemic.proxy.endpoints import Endpoint
+from mnemic.proxy.endpoints import ProviderEndpoint
 from mnemic.proxy.errors import ProxyError
 from mnemic.proxy.exchanges import find_response, session_of_response
 from mnemic.proxy.forwarding import Forwarder, relay_verbatim
@@ -39,13 +39,12 @@ from mnemic.proxy.headers import RawHeaders, request_headers, rewritten_headers,
 from mnemic.proxy.hidden_tools import offered_tools
 from mnemic.proxy.open_sessions import OpenSession, OpenSessions, SessionName
 from mnemic.proxy.opening import recall_opening
-from mnemic.proxy.paging import Decision, StoredVersion
+from mnemic.proxy.paging import PagingDecision, StoredVersion
 from mnemic.proxy.protocol import Api, Body, Conversation, Unsure
 from mnemic.proxy.responses.stored import StoredResponse
 from mnemic.proxy.rounds import RefusedError, Rounds
 from mnemic.proxy.sessions import identify, session_name
-from mnemic.runtime.core import Caller as CoreCaller
-from mnemic.runtime.core import Core
+from mnemic.runtime.core import Caller, Core
 from mnemic.runtime.proxy_counts import ProxyCounts
 from mnemic.sdk.memory import AsyncMemory, memory_on_core
 from mnemic.sdk.tenants import Tenants
@@ -100,7 +99,9 @@ class Turns:
                 logger.error("%d turns were not recorded in time", len(unfinished))
 
     @asynccontextmanager
-    async def looking_up(self, request: ClientRequest, api: Api, caller: Caller) -> AsyncIterator[LookedUp]:
+    async def looking_up(
+        self, request: ClientRequest, api: Api, caller: ProxyCaller
+    ) -> AsyncIterator[LookedUp]:
         """Look up the version of the expected session while the body of a request arrives."""
         name = self._bodies.expected_session(client_key(request, api, caller))
         task = asyncio.create_task(self._stored_version(caller, name)) if name is not None else None
@@ -113,8 +114,8 @@ class Turns:
     async def run(
         self,
         request: ClientRequest,
-        endpoint: Endpoint,
-        caller: Caller,
+        endpoint: ProviderEndpoint,
+        caller: ProxyCaller,
         raw: bytes,
         looked_up: LookedUp,
         *,
@@ -132,16 +133,16 @@ class Turns:
         except DatabaseDownError as reason:
             await self._pass_through(request, endpoint, raw, f"database down: {reason}")
         except Exception:
-            logger.exception("a %s request could not be prepared", api.name)
+            logger.exception("%s request could not be prepared", api.name)
             await self._pass_through(request, endpoint, raw, "failed")
         else:
             await self._act(request, endpoint, prepared, raw)
 
-    async def stored_response(self, caller: Caller, response_id: str) -> StoredResponse | None:
+    async def stored_response(self, caller: ProxyCaller, response_id: str) -> StoredResponse | None:
         """A response that the provider stores; None if it passed unchanged, or if the database is down."""
         try:
             async with self._database.calling():
-                core = CoreCaller(await self._core(caller), self._scope(caller))
+                core = Caller(await self._core(caller), self._scope(caller))
                 found = await find_response(core.database, core.scope, response_id)
         except DatabaseDownError:
             return None
@@ -151,7 +152,7 @@ class Turns:
         self,
         request: ClientRequest,
         api: Api,
-        caller: Caller,
+        caller: ProxyCaller,
         raw: bytes,
         looked_up: LookedUp,
         *,
@@ -178,7 +179,7 @@ class Turns:
         return Prepared(api, rewritten, session, core, memory, conversation, decision, keep, is_recorded)
 
     async def _session(
-        self, request: ClientRequest, caller: Caller, conversation: Conversation
+        self, request: ClientRequest, caller: ProxyCaller, conversation: Conversation
     ) -> OpenSession:
         """The session of a request; a provisional one if neither client nor beginning name it."""
         named = await self._named(request, caller, conversation)
@@ -192,41 +193,43 @@ class Turns:
         session.recorded_as = session_name(conversation, beginning.first or digest)
         return session
 
-    async def _named(self, request: ClientRequest, caller: Caller, conversation: Conversation) -> str | None:
+    async def _named(
+        self, request: ClientRequest, caller: ProxyCaller, conversation: Conversation
+    ) -> str | None:
         """The name of a session: by the response that a request continues, or by what the client says."""
         named = None
         if conversation.previous_id:
             async with self._database.calling():
-                core = CoreCaller(await self._core(caller), self._scope(caller))
+                core = Caller(await self._core(caller), self._scope(caller))
                 named = await session_of_response(core.database, core.scope, conversation.previous_id)
         return named or identify(request.header_values, conversation)
 
-    async def _core(self, caller: Caller) -> Core:
+    async def _core(self, caller: ProxyCaller) -> Core:
         return await self._tenants.core(caller.key.tenant if caller.key is not None else caller.tenant)
 
-    async def _stored_version(self, caller: Caller, name: SessionName) -> StoredVersion:
+    async def _stored_version(self, caller: ProxyCaller, name: SessionName) -> StoredVersion:
         async with self._database.calling():
             core = await self._core(caller)
-            return await paging.stored_version(CoreCaller(core, self._scope(caller)), name)
+            return await paging.stored_version(Caller(core, self._scope(caller)), name)
 
     async def _open(
-        self, session: OpenSession, caller: Caller, looked_up: LookedUp
-    ) -> tuple[CoreCaller, AsyncMemory]:
+        self, session: OpenSession, caller: ProxyCaller, looked_up: LookedUp
+    ) -> tuple[Caller, AsyncMemory]:
         """The memory of the caller, and the session loaded."""
         scope = self._scope(caller)
         stored = await looked_up.version_of(session.name)
         async with self._database.calling():
             core = await self._core(caller)
-            await paging.load(session, CoreCaller(core, scope), self._paging, stored)
-        return CoreCaller(core, scope), memory_on_core(core, scope)
+            await paging.load(session, Caller(core, scope), self._paging, stored)
+        return Caller(core, scope), memory_on_core(core, scope)
 
-    def _scope(self, caller: Caller) -> Scope:
+    def _scope(self, caller: ProxyCaller) -> Scope:
         key_id = caller.key.key.key_id if caller.key is not None else None
         return Scope(caller.owner, self._channel, PROCESS, key_id)
 
     async def _decide(
-        self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, api: Api, read: ReadBody
-    ) -> tuple[Decision | None, Body]:
+        self, session: OpenSession, core: Caller, memory: AsyncMemory, api: Api, read: ReadBody
+    ) -> tuple[PagingDecision | None, Body]:
         """Decide, commit what later requests must repeat, and make the body for the provider.
 
         The decision is None if only what was sent is repeated.
@@ -252,7 +255,7 @@ class Turns:
         return decision, body
 
     async def _begin(
-        self, session: OpenSession, core: CoreCaller, memory: AsyncMemory, conversation: Conversation
+        self, session: OpenSession, core: Caller, memory: AsyncMemory, conversation: Conversation
     ) -> None:
         """Choose what every request of a session starts with."""
         opening = await recall_opening(memory, session, conversation, max_tokens=self._opening_tokens)
@@ -260,7 +263,9 @@ class Turns:
         async with self._database.calling():
             await paging.begin(session, core, conversation, opening=opening, tools=tools)
 
-    async def _act(self, request: ClientRequest, endpoint: Endpoint, prepared: Prepared, raw: bytes) -> None:
+    async def _act(
+        self, request: ClientRequest, endpoint: ProviderEndpoint, prepared: Prepared, raw: bytes
+    ) -> None:
         """Send the changed request, and record the turn if it ends as it should."""
         self._counts.changed[prepared.api.name] += 1
         turn = ActiveTurn(prepared, self._database, self._counts, self._sessions)
@@ -284,12 +289,12 @@ class Turns:
             await self._later(turn.record(outcome))
 
     async def _pass_through(
-        self, request: ClientRequest, endpoint: Endpoint, raw: bytes, reason: str
+        self, request: ClientRequest, endpoint: ProviderEndpoint, raw: bytes, reason: str
     ) -> None:
         """Send the original bytes."""
         api = endpoint.api or "other"
         self._counts.count_passed(api, reason)
-        logger.info("a %s request passed unchanged: %s", api, reason)
+        logger.info("%s request passed unchanged: %s", api, reason)
         async with self._forwarder.response(
             endpoint.provider,
             request.method,
@@ -308,7 +313,7 @@ class Turns:
             await task
 
 
-def _decided(session: OpenSession, api: Api, read: ReadBody) -> tuple[Decision, Body]:
+def _decided(session: OpenSession, api: Api, read: ReadBody) -> tuple[PagingDecision, Body]:
     return paging.decide(session, read.conversation), _rewritten(session, api, read)
 
 

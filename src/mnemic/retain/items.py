@@ -115,7 +115,7 @@ def as_items(content: object) -> Iterable[ItemInput]:
     """Wrap a single string or mapping into a list."""
     if isinstance(content, str | Mapping):
         return [content]
-    if not isinstance(content, Iterable):
+    if isinstance(content, bytes | bytearray) or not isinstance(content, Iterable):
         raise InvalidInputError(
             f"What to retain is a text, a mapping, or a list of them, not {type(content).__name__}."
         )

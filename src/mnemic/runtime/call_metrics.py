@@ -64,7 +64,7 @@ class Histogram:
 
 
 @dataclass
-class Call:
+class MeasuredCall:
     """A call that is being measured; the caller may set its result. `duration_ms` is set at its end."""
 
     refused: bool = False
@@ -101,9 +101,9 @@ class CallMetrics:
         self._given_tracer = tracer
 
     @contextmanager
-    def call(self, operation: Operation) -> Iterator[Call]:
+    def call(self, operation: Operation) -> Iterator[MeasuredCall]:
         """Measure a block and count its result."""
-        call, histogram, started_s = Call(), self.histograms[operation], time.perf_counter()
+        call, histogram, started_s = MeasuredCall(), self.histograms[operation], time.perf_counter()
         with self._span(operation) as span:
             try:
                 yield call

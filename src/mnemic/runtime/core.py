@@ -16,7 +16,7 @@ from mnemic.models.embedding import TextEmbedder
 from mnemic.models.language import LanguageModel
 from mnemic.models.reranking import Reranker
 from mnemic.runtime.background_tasks import BackgroundTasks
-from mnemic.runtime.call_metrics import Call, CallMetrics, Operation
+from mnemic.runtime.call_metrics import CallMetrics, MeasuredCall, Operation
 from mnemic.runtime.default_schedules import give_default_schedules
 from mnemic.runtime.fair_slots import FairSlots
 from mnemic.runtime.hourly_metrics import HourlyMetrics, PastGrowth
@@ -176,7 +176,7 @@ class Core:
         return await self.recall_counts.write(self.storage.tenant_database)
 
     @contextmanager
-    def measured_call(self, operation: Operation) -> Iterator[Call]:
+    def measured_call(self, operation: Operation) -> Iterator[MeasuredCall]:
         """Measure a block and count its result, in this process and in the hourly metrics of the tenant."""
         call = None
         self.recent_tenants.note(self.tenant.id)

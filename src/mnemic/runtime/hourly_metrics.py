@@ -19,7 +19,7 @@ from typing import Any
 from psycopg.types.json import Jsonb
 
 from mnemic.db.database import TenantDatabase, Transaction
-from mnemic.runtime.call_metrics import Call, Operation
+from mnemic.runtime.call_metrics import MeasuredCall, Operation
 from mnemic.types.series import CONFIDENCE_BINS, SeriesOperation
 
 WRITE_AFTER_S = 30.0
@@ -48,7 +48,7 @@ class HourCounts:
     durations: list[int] = field(default_factory=lambda: [0] * BUCKET_COUNT)
     confidences: list[int] = field(default_factory=lambda: [0] * CONFIDENCE_BINS)
 
-    def add_call(self, call: Call) -> None:
+    def add_call(self, call: MeasuredCall) -> None:
         """Count a call that ended."""
         self.call_count += 1
         self.failed_count += call.failed
@@ -88,7 +88,7 @@ class HourlyMetrics:
         """Whether there are counts to write."""
         return bool(self._rows)
 
-    def count_call(self, operation: Operation, call: Call) -> None:
+    def count_call(self, operation: Operation, call: MeasuredCall) -> None:
         """Count a call that ended now."""
         self._row(operation).add_call(call)
 

@@ -24,7 +24,7 @@ from mnemic.text_analysis.statement_words import (
     KIN,
     WEAK_CHANGES,
 )
-from mnemic.text_analysis.statements import Statement
+from mnemic.text_analysis.statements import StatementFeatures
 
 CERTAINTY_MIN = 0.2
 """Pairs below this are not reported: most of them would be wrong."""
@@ -66,7 +66,7 @@ class Stated:
     """A statement of a memory, when it happened or was stored, and who said it, if anybody."""
 
     memory_id: UUID
-    statement: Statement
+    statement: StatementFeatures
     at: datetime
     speaker: str | None = None
 
@@ -150,7 +150,7 @@ def _compare(
     return Outdated(older.memory_id, newer.memory_id, certainty, attribute, reason)
 
 
-def _both_hold(before: Statement, after: Statement) -> bool:
+def _both_hold(before: StatementFeatures, after: StatementFeatures) -> bool:
     """Whether the form of two statements says that the newer one leaves the older one as it is."""
     announced = after.changes - before.changes
     if before.frame is not None and after.frame is not None:
@@ -173,7 +173,7 @@ def _both_hold(before: Statement, after: Statement) -> bool:
     return is_elaborated or gives_no_name or (before.is_event and after.is_event)
 
 
-def _signs(before: Statement, after: Statement) -> float:
+def _signs(before: StatementFeatures, after: StatementFeatures) -> float:
     """The weighted signs that two statements themselves have."""
     attributes = before.attributes & after.attributes
     is_of_one_value = bool(attributes & ATTRIBUTES_OF_ONE_VALUE)
@@ -196,24 +196,24 @@ def _signs(before: Statement, after: Statement) -> float:
     )
 
 
-def _shared_names(before: Statement, after: Statement) -> frozenset[str]:
+def _shared_names(before: StatementFeatures, after: StatementFeatures) -> frozenset[str]:
     return (before.names & after.words) | (after.names & before.words)
 
 
-def _compared_values(before: Statement, after: Statement) -> tuple[bool, bool]:
+def _compared_values(before: StatementFeatures, after: StatementFeatures) -> tuple[bool, bool]:
     """Whether both give values of one kind that differ, and whether both give an equal one."""
     kinds = before.values.keys() & after.values.keys()
     equal = [bool(before.values[kind] & after.values[kind]) for kind in kinds]
     return not all(equal), any(equal)
 
 
-def _have_other_subjects(before: Statement, after: Statement) -> bool:
+def _have_other_subjects(before: StatementFeatures, after: StatementFeatures) -> bool:
     if before.subject is None or after.subject is None or before.subject == after.subject:
         return False
     return before.subject not in after.words and after.subject not in before.words
 
 
-def _reason(before: Statement, after: Statement, attributes: frozenset[str]) -> str:
+def _reason(before: StatementFeatures, after: StatementFeatures, attributes: frozenset[str]) -> str:
     """One sentence for people: what both are about, and what is new."""
     about = f"about the same ({', '.join(sorted(attributes))})" if attributes else "about the same"
     values = sorted(

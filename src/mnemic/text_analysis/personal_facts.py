@@ -8,12 +8,11 @@ English, Spanish, German and French words; a sentence in another language has on
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Literal, get_args
+from typing import Literal
 
 Facet = Literal[
     "identity", "home", "people", "work", "health", "style", "preferences", "expertise", "habits", "current"
 ]
-FACETS: tuple[Facet, ...] = get_args(Facet)
 
 CACHED_TEXTS = 4_096
 CACHED_WORDS = 16_384

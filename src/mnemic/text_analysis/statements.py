@@ -55,7 +55,7 @@ _FOLLOWS_A_NAME = re.compile(r"is|was|are|were|has|had|and|will|[a-z]{3,30}(?:s|
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class StatementFeatures:
     """What the rules read in a text.
 
     `tokens` are its words in order, in small letters; `words` the stems of its content words, `names` those
@@ -82,7 +82,7 @@ class Statement:
 
 
 @lru_cache(CACHED_STATEMENTS)
-def read_statement(text: str) -> Statement | None:
+def read_statement(text: str) -> StatementFeatures | None:
     """Read a text; None if it is too long for a statement, or has no content word."""
     if len(text) > STATEMENT_MAX_CHARACTERS:
         return None
@@ -92,7 +92,7 @@ def read_statement(text: str) -> Statement | None:
     if not words:
         return None
     plain = {_POSSESSIVE.sub("", token) for token in tokens}
-    return Statement(
+    return StatementFeatures(
         tokens=tokens,
         words=words,
         names=frozenset(stem(match[0]) for match in found if _is_name(text, match)),

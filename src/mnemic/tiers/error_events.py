@@ -6,7 +6,7 @@ from uuid import UUID
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.json_value import as_jsonb_object
-from mnemic.tiers.events import EventKind, Time, Window
+from mnemic.tiers.events import EventKind, EventWindow, Time
 from mnemic.types.checks import check_choice, check_text
 from mnemic.types.scope import Scope, check_name
 from mnemic.types.tiers import SEVERITIES, ErrorEvent, Severity
@@ -39,7 +39,7 @@ async def record_error(
 async def list_errors(
     database: TenantDatabase,
     scope: Scope,
-    window: Window,
+    window: EventWindow,
     *,
     kind: str | None,
     severity: Severity | None,

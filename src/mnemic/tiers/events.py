@@ -15,15 +15,15 @@ from mnemic.db.database import TenantDatabase
 from mnemic.db.pagination import newest_first
 from mnemic.types.checks import check_time, check_window
 from mnemic.types.scope import Scope, check_name
-from mnemic.types.tiers import Event
+from mnemic.types.tiers import TierEvent
 
-AnyEvent = TypeVar("AnyEvent", bound=Event)
+AnyEvent = TypeVar("AnyEvent", bound=TierEvent)
 
 Time = datetime | str
 
 
 @dataclass(frozen=True)
-class Window:
+class EventWindow:
     """A filter for events: from `since` on, before `until`, of one channel or of all."""
 
     since: Time | None = None
@@ -65,7 +65,7 @@ class EventKind(Generic[AnyEvent]):
         self,
         database: TenantDatabase,
         scope: Scope,
-        window: Window,
+        window: EventWindow,
         *,
         before: UUID | str | None,
         limit: int,

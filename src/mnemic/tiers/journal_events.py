@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 from mnemic.db.database import TenantDatabase
 from mnemic.db.json_value import as_jsonb, as_jsonb_object
 from mnemic.errors import InvalidInputError
-from mnemic.tiers.events import EventKind, Time, Window
+from mnemic.tiers.events import EventKind, EventWindow, Time
 from mnemic.types.checks import check_text
 from mnemic.types.scope import Scope
 from mnemic.types.tiers import JournalEvent
@@ -40,7 +40,7 @@ async def append_entry(
 
 
 async def list_entries(
-    database: TenantDatabase, scope: Scope, window: Window, *, before: UUID | str | None, limit: int
+    database: TenantDatabase, scope: Scope, window: EventWindow, *, before: UUID | str | None, limit: int
 ) -> list[JournalEvent]:
     """Entries in a window, newest first."""
     return await _JOURNAL.page(database, scope, window, before=before, limit=limit)

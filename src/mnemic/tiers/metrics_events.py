@@ -7,7 +7,7 @@ from typing import Any
 
 from mnemic.db.database import TenantDatabase
 from mnemic.db.json_value import as_jsonb_object
-from mnemic.tiers.events import EventKind, Time, Window
+from mnemic.tiers.events import EventKind, EventWindow, Time
 from mnemic.types.checks import check_choice, check_number, check_text, check_time
 from mnemic.types.page import check_limit
 from mnemic.types.scope import Scope, check_name
@@ -45,7 +45,7 @@ async def record_metric(
 async def summarise_metrics(
     database: TenantDatabase,
     scope: Scope,
-    window: Window,
+    window: EventWindow,
     *,
     kind: MetricKind | None,
     name: str | None,
@@ -62,7 +62,7 @@ async def summarise_metrics(
         return [MetricSummary(**row) for row in await transaction.rows("metrics_events.summary", parameters)]
 
 
-def _bounded(window: Window) -> Window:
+def _bounded(window: EventWindow) -> EventWindow:
     """The window with a start: percentiles sort every value in it, so it must not cover all of history."""
     if window.since is not None:
         return window

@@ -13,7 +13,7 @@ from uuid import UUID
 from mnemic.db.database import TenantDatabase
 from mnemic.db.json_value import as_jsonb_object
 from mnemic.errors import InvalidInputError
-from mnemic.tiers.events import EventKind, Time, Window
+from mnemic.tiers.events import EventKind, EventWindow, Time
 from mnemic.types.checks import check_text
 from mnemic.types.scope import Scope, check_name
 from mnemic.types.tiers import RevenueEvent, RevenueTotal
@@ -58,7 +58,7 @@ async def append_revenue(
 async def list_revenue(
     database: TenantDatabase,
     scope: Scope,
-    window: Window,
+    window: EventWindow,
     *,
     currency: str | None,
     before: UUID | str | None,
@@ -69,7 +69,7 @@ async def list_revenue(
     return await _REVENUE.page(database, scope, window, before=before, limit=limit, filters=filters)
 
 
-async def revenue_totals(database: TenantDatabase, scope: Scope, window: Window) -> list[RevenueTotal]:
+async def revenue_totals(database: TenantDatabase, scope: Scope, window: EventWindow) -> list[RevenueTotal]:
     """Sum of a window's events for each currency."""
     parameters = window.parameters(scope)
     async with database.transaction() as transaction:
@@ -96,5 +96,5 @@ def _is_storable(amount: Decimal) -> bool:
 
 def _check_currency(currency: object) -> str:
     if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency):
-        raise InvalidInputError("currency must be a code of 3 letters, as EUR or USD.")
+        raise InvalidInputError("currency must be a code of 3 letters, such as EUR or USD.")
     return currency.upper()

@@ -29,7 +29,7 @@ class StateDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TierEvent:
     """Fields of every event. `at` is when it happened, `recorded_at` when it was stored."""
 
     event_id: UUID
@@ -41,7 +41,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class JournalEvent(Event):
+class JournalEvent(TierEvent):
     """A cycle of an agent: what it evaluated, what it did, what it plans next. Any JSON."""
 
     evaluated: Any
@@ -51,7 +51,7 @@ class JournalEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class RevenueEvent(Event):
+class RevenueEvent(TierEvent):
     """Revenue; a negative amount was paid back. `source` says what it was for."""
 
     amount: Decimal
@@ -71,7 +71,7 @@ class RevenueTotal:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorEvent(Event):
+class ErrorEvent(TierEvent):
     """An error in a system that uses this memory."""
 
     kind: str
@@ -81,7 +81,7 @@ class ErrorEvent(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MetricEvent(Event):
+class MetricEvent(TierEvent):
     """One measured value."""
 
     kind: MetricKind

@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mnemic.runtime.call_metrics import Call, Operation
+from mnemic.runtime.call_metrics import MeasuredCall, Operation
 from mnemic.runtime.hourly_metrics import HourCounts, HourKey
 
 
@@ -42,9 +42,9 @@ class TimeLapse:
         return at if place < 0 else at + self._shifts[place]
 
     @contextmanager
-    def counted(self, operation: Operation) -> Iterator[Call]:
+    def counted(self, operation: Operation) -> Iterator[MeasuredCall]:
         """Measure a call and count it in its hour of the story; the caller notes its result."""
-        call, began_s = Call(), perf_counter()
+        call, began_s = MeasuredCall(), perf_counter()
         yield call
         call.duration_ms = (perf_counter() - began_s) * 1000
         hour = self.moved(datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)

@@ -5,7 +5,7 @@ from os.path import splitext
 
 from mnemic.context.levels.definition_rules import find_definitions
 from mnemic.context.levels.definitions import Definition
-from mnemic.context.levels.excerpts import Excerpt, Piece, choose, fit_words
+from mnemic.context.levels.excerpts import Excerpt, ExcerptLine, choose, fit_words
 from mnemic.context.levels.lines import Lines
 from mnemic.context.levels.sketch import Sketch, plural
 from mnemic.context.levels.syntax import parse_definitions
@@ -22,7 +22,7 @@ def sketch_code(lines: Lines, path: str) -> Sketch | None:
         return None
 
     def excerpt(chars: int) -> Excerpt:
-        pieces = [Piece(line) for line in lines.shown]
+        pieces = [ExcerptLine(line) for line in lines.shown]
         return choose(pieces, list(_order(definitions, lines)), chars, lines.gaps)
 
     return Sketch(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
+from mnemic.context.levels.excerpts import ExcerptLine, choose, clip, fit_lines
 from mnemic.context.levels.lines import Lines
 from mnemic.context.levels.sketch import Sketch, plural
 
@@ -30,7 +30,7 @@ def sketch_diff(lines: Lines) -> Sketch | None:
     files, hunks, changes = _read(lines.content)
     if not files and not hunks:
         return None
-    pieces = [Piece(line) for line in lines.shown]
+    pieces = [ExcerptLine(line) for line in lines.shown]
     order = list(_order(lines.content))
     outline = [f"{file.path} +{file.added} −{file.removed}" for file in files] + hunks
     return Sketch(

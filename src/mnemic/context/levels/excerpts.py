@@ -13,7 +13,7 @@ _GAP_COSTS: Mapping[Gaps, int] = {"counted": _GAP_CHARS, "marked": 2, "unmarked"
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExcerptLine:
     """A line of an excerpt, and how many lines of the source it stands for."""
 
     text: str
@@ -28,7 +28,9 @@ class Excerpt:
     lines: int
 
 
-def choose(pieces: Sequence[Piece], order: Iterable[int], chars_max: int, gaps: Gaps = "counted") -> Excerpt:
+def choose(
+    pieces: Sequence[ExcerptLine], order: Iterable[int], chars_max: int, gaps: Gaps = "counted"
+) -> Excerpt:
     """Take pieces in the given order of worth until the budget is used; show them in their own order."""
     chosen: set[int] = set()
     used = _GAP_CHARS
@@ -82,7 +84,7 @@ def clip(text: str, chars_max: int) -> str:
     return stripped if len(stripped) <= chars_max else f"{stripped[: chars_max - 1]}…"
 
 
-def _joined(pieces: Sequence[Piece], places: list[int], gaps: Gaps) -> str:
+def _joined(pieces: Sequence[ExcerptLine], places: list[int], gaps: Gaps) -> str:
     parts, last = [], -1
     for place in [*places, len(pieces)]:
         missing = sum(pieces[index].lines for index in range(last + 1, place))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
+from mnemic.context.levels.excerpts import ExcerptLine, choose, clip, fit_lines
 from mnemic.context.levels.lines import Lines
 from mnemic.context.levels.sketch import Sketch, plural
 
@@ -40,8 +40,8 @@ def sketch_output(lines: Lines) -> Sketch:
     )
 
 
-def _collapsed(lines: Lines) -> list[Piece]:
-    pieces: list[Piece] = []
+def _collapsed(lines: Lines) -> list[ExcerptLine]:
+    pieces: list[ExcerptLine] = []
     run: list[str] = []
     run_shape = ""
     for line in lines.shown:
@@ -55,11 +55,11 @@ def _collapsed(lines: Lines) -> list[Piece]:
     return pieces
 
 
-def _pieces_of_run(run: list[str]) -> Iterator[Piece]:
+def _pieces_of_run(run: list[str]) -> Iterator[ExcerptLine]:
     if len(run) < REPEATED_MIN or not run[0].strip():
-        yield from map(Piece, run)
+        yield from map(ExcerptLine, run)
         return
-    yield Piece(
+    yield ExcerptLine(
         f"{run[0]} (×{len(run)}, the last: {run[-1].strip()})"
         if run[0] != run[-1]
         else f"{run[0]} (×{len(run)})",
@@ -67,7 +67,7 @@ def _pieces_of_run(run: list[str]) -> Iterator[Piece]:
     )
 
 
-def _order(count: int, errors: list[int], pieces: list[Piece]) -> Iterator[int]:
+def _order(count: int, errors: list[int], pieces: list[ExcerptLine]) -> Iterator[int]:
     yield from _ends(count, 0, 1)
     yield from errors
     yield from (index + 1 for index in errors if index + 1 < count)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from math import log
 
-from mnemic.context.levels.excerpts import Piece, choose, clip, fit_lines
+from mnemic.context.levels.excerpts import ExcerptLine, choose, clip, fit_lines
 from mnemic.context.levels.lines import Lines
 from mnemic.context.levels.sketch import Sketch, plural
 
@@ -36,21 +36,21 @@ def sketch_prose(lines: Lines) -> Sketch:
     )
 
 
-def _sentences(lines: Lines) -> tuple[list[Piece], list[int]]:
+def _sentences(lines: Lines) -> tuple[list[ExcerptLine], list[int]]:
     """Lines, cut at the ends of sentences, and the row of each."""
     if sum(map(len, map(_BREAK.findall, lines.shown))) > SENTENCES_MAX:
-        return [Piece(line) for line in lines.shown], list(range(len(lines.shown)))
-    pieces: list[Piece] = []
+        return [ExcerptLine(line) for line in lines.shown], list(range(len(lines.shown)))
+    pieces: list[ExcerptLine] = []
     rows: list[int] = []
     for row, line in enumerate(lines.shown):
         for part, sentence in enumerate(_BREAK.split(line)):
             # The row is counted once, however many sentences it has.
-            pieces.append(Piece(sentence, lines=1 if part == 0 else 0))
+            pieces.append(ExcerptLine(sentence, lines=1 if part == 0 else 0))
             rows.append(row)
     return pieces, rows
 
 
-def _ranked(pieces: list[Piece]) -> list[int]:
+def _ranked(pieces: list[ExcerptLine]) -> list[int]:
     """Sentences with words that the text repeats, long ones not preferred, earlier ones a little."""
     words = [list(dict.fromkeys(_words(piece.text))) for piece in pieces]
     counts = Counter(word for each in words for word in each)

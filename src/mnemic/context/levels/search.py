@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from os.path import commonprefix
 
-from mnemic.context.levels.excerpts import Piece, choose, fit_words
+from mnemic.context.levels.excerpts import ExcerptLine, choose, fit_words
 from mnemic.context.levels.lines import Lines
 from mnemic.context.levels.sketch import Sketch, plural
 
@@ -118,20 +118,20 @@ def _is_file(path: str, *, needs_extension: bool) -> bool:
     return "." in name[1:] if needs_extension else "." in name or "/" in path
 
 
-def _ranked(files: list[_File], other: list[str], folder: str) -> tuple[list[Piece], list[int]]:
+def _ranked(files: list[_File], other: list[str], folder: str) -> tuple[list[ExcerptLine], list[int]]:
     """Pieces by file, and their order: words of the tool, files, first hits, other hits, lines around."""
-    pieces = [Piece(line) for line in other]
+    pieces = [ExcerptLine(line) for line in other]
     if folder:
-        pieces.append(Piece(f"in {folder}", lines=0))
+        pieces.append(ExcerptLine(f"in {folder}", lines=0))
     ranks: list[tuple[int, int]] = [(0, index) for index in range(len(pieces))]
     for file in files:
         ranks.append((1, len(pieces)))
-        pieces.append(Piece(_headline(file, folder), lines=0 if file.lines else 1))
+        pieces.append(ExcerptLine(_headline(file, folder), lines=0 if file.lines else 1))
         hits = 0
         for text, is_hit in file.lines:
             hits += is_hit
             ranks.append((4 if not is_hit else 2 if hits == 1 else 3, len(pieces)))
-            pieces.append(Piece(f" {text}"))
+            pieces.append(ExcerptLine(f" {text}"))
     return pieces, [index for _, index in sorted(ranks)]
 
 

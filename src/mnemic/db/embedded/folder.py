@@ -192,7 +192,9 @@ def folder_errors(root: Path) -> Iterator[None]:
         yield
     except OSError as error:
         advice = _ADVICE.get(error.errno or 0, "choose another folder, or repair this one")
-        raise DataFolderError(f"the data folder {root} cannot be used ({error}): {advice}") from error
+        raise DataFolderError(
+            f"the data folder {root} cannot be used ({error.strerror or error}): {advice}"
+        ) from error
 
 
 def _existing(root: Path) -> DataFolder:

@@ -22,7 +22,7 @@ from hashlib import sha256
 from itertools import zip_longest
 from zlib import crc32
 
-from mnemic.documents.reading.text import Reading, Section
+from mnemic.documents.reading.text import DocumentText, Section
 
 CHUNK_MAX_CHARACTERS = 1_000
 """With its context about what the local model reads of a text (256 tokens)."""
@@ -46,7 +46,7 @@ Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
+class DocumentChunk:
     """A part of a document: `content` is what stands from `start` to `end`, in characters.
 
     `content_hash` and `occurrence` (how many equal ones stand before it) identify it within its document.
@@ -74,12 +74,12 @@ class Place:
     page: int | None
 
 
-def chunks_of(reading: Reading) -> Iterator[Chunk]:
+def chunks_of(reading: DocumentText) -> Iterator[DocumentChunk]:
     """The chunks of a document in order; blank parts are in none."""
     return chunks_at(reading.text, places_of(reading))
 
 
-def places_of(reading: Reading) -> Iterator[Place]:
+def places_of(reading: DocumentText) -> Iterator[Place]:
     """Where the chunks of a document stand, in order."""
     text = reading.text
     # A document of nothing but headings or links is text after all.
@@ -88,13 +88,13 @@ def places_of(reading: Reading) -> Iterator[Place]:
         yield Place(start, end, _context(text, section, start), section.headings, section.page)
 
 
-def chunks_at(text: str, places: Iterable[Place]) -> Iterator[Chunk]:
+def chunks_at(text: str, places: Iterable[Place]) -> Iterator[DocumentChunk]:
     """The chunks at these places, each with its identity."""
     occurrences: Counter[bytes] = Counter()
     for index, place in enumerate(places):
         content = text[place.start : place.end]
         content_hash = sha256(content.encode()).digest()
-        yield Chunk(
+        yield DocumentChunk(
             index=index,
             start=place.start,
             end=place.end,
@@ -108,7 +108,7 @@ def chunks_at(text: str, places: Iterable[Place]) -> Iterator[Chunk]:
         occurrences[content_hash] += 1
 
 
-def _all_spans(reading: Reading) -> Iterator[tuple[Section, Span]]:
+def _all_spans(reading: DocumentText) -> Iterator[tuple[Section, Span]]:
     """Where the chunks of each section begin and end."""
     first: int | None = None
     for section, following in zip_longest(reading.sections, reading.sections[1:]):

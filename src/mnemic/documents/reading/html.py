@@ -9,7 +9,7 @@ of links within the page.
 import re
 
 from mnemic.documents.reading.html_tokens import EndTag, StartTag, tokens_of
-from mnemic.documents.reading.text import Reading, Section, nested
+from mnemic.documents.reading.text import DocumentText, Section, nested
 
 # The contents of these elements are not shown as text.
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "svg", "math", "iframe", "object", "nav"})
@@ -28,7 +28,7 @@ _SEPARATORS = re.compile(r"[\s|/·•>»→-]+")
 _SELF_LINKS = frozenset({"¶", "#", "§", "🔗"})
 
 
-def read(markup: str) -> Reading:
+def read(markup: str) -> DocumentText:
     """The text of a page with a blank line between paragraphs; its <title> is the title."""
     page = _Page()
     for token in tokens_of(markup):
@@ -40,7 +40,7 @@ def read(markup: str) -> Reading:
             page.start(token)
     page.end_paragraph()
     title = _BLANKS.sub(" ", "".join(page.title)).strip()
-    return Reading("".join(page.text), tuple(page.sections), title or None)
+    return DocumentText("".join(page.text), tuple(page.sections), title or None)
 
 
 class _Page:

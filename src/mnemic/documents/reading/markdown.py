@@ -9,12 +9,12 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from mnemic.documents.reading.text import Reading, Section, nested
+from mnemic.documents.reading.text import DocumentText, Section, nested
 
 _LINE_END = re.compile(r"\r\n?|\n")
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> DocumentText:
     """The text with a section for each heading; the first heading of level 1 is the title."""
     sections = [Section(0)]
     headings: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ def read(text: str) -> Reading:
         headings = nested(headings, level, heading)
         title = title or (headings[0] if level == 1 else None)
         sections.append(Section(lines[first_line][0], headings, body=lines[last_line][1]))
-    return Reading(text, tuple(sections), title)
+    return DocumentText(text, tuple(sections), title)
 
 
 def _headings(text: str) -> list[tuple[int, str, int, int]]:

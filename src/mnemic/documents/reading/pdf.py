@@ -3,14 +3,14 @@
 import io
 import logging
 
-from mnemic.documents.reading.text import PAGES_MAX, Reading, Section, storable
+from mnemic.documents.reading.text import PAGES_MAX, DocumentText, Section, storable
 from mnemic.errors import ConfigurationError, InvalidInputError, install_extra
 
 # pypdf logs every oddity of a file; the error below reports once what cannot be read.
 logging.getLogger("pypdf").setLevel(logging.CRITICAL)
 
 
-def read(data: bytes, *, pages_max: int = PAGES_MAX) -> Reading:
+def read(data: bytes, *, pages_max: int = PAGES_MAX) -> DocumentText:
     """The text layer of a PDF. A PDF without one (a scan) is refused: nothing could be found in it."""
     try:
         from pypdf import PdfReader  # noqa: PLC0415 (the extra `documents`)
@@ -38,10 +38,10 @@ def read(data: bytes, *, pages_max: int = PAGES_MAX) -> Reading:
     return _reading(pages, title.strip() or None if title else None)
 
 
-def _reading(pages: list[str], title: str | None) -> Reading:
+def _reading(pages: list[str], title: str | None) -> DocumentText:
     sections, length = [], 0
     texts = [f"{storable(page).strip()}\n\n" for page in pages]
     for number, text in enumerate(texts, start=1):
         sections.append(Section(length, page=number))
         length += len(text)
-    return Reading("".join(texts), tuple(sections), title)
+    return DocumentText("".join(texts), tuple(sections), title)

@@ -21,7 +21,7 @@ from typing import NoReturn
 
 from mnemic.documents.reading.chunks import places_of
 from mnemic.documents.reading.source import read_source
-from mnemic.documents.reading.text import Reading, Section, storable
+from mnemic.documents.reading.text import DocumentText, Section, storable
 from mnemic.errors import ConfigurationError, InvalidInputError
 
 CHUNKS_MAX = 100_000
@@ -83,7 +83,7 @@ def read(request: Request, source: bytes) -> Iterator[bytes]:
 def cut(request: Request, source: bytes) -> Iterator[bytes]:
     """The header, and a line for each chunk: start, end, context, headings, page."""
     text, sections = source[: request.text_bytes].decode(), json.loads(source[request.text_bytes :])
-    reading = Reading(
+    reading = DocumentText(
         text, tuple(Section(start, tuple(headings), *rest) for start, headings, *rest in sections)
     )
     yield b"{}\n"
@@ -92,7 +92,7 @@ def cut(request: Request, source: bytes) -> Iterator[bytes]:
         yield json.dumps([place.start, place.end, place.context, place.headings, place.page]).encode() + b"\n"
 
 
-def dumped_sections(reading: Reading) -> bytes:
+def dumped_sections(reading: DocumentText) -> bytes:
     """Sections as JSON, as the database stores them."""
     return json.dumps(
         [(section.start, section.headings, section.page, section.body) for section in reading.sections]

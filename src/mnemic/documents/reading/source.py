@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import Any
 
 from mnemic.documents.reading.media_types import SOURCE_MAX_BYTES, check_source
-from mnemic.documents.reading.text import PAGES_MAX, Reading
+from mnemic.documents.reading.text import PAGES_MAX, DocumentText
 from mnemic.errors import InvalidInputError
 from mnemic.types.checks import check_text
 
@@ -19,7 +19,7 @@ _MODULES = {
 }
 
 
-def read_source(content: str | bytes, media_type: str, *, pages_max: int = PAGES_MAX) -> Reading:
+def read_source(content: str | bytes, media_type: str, *, pages_max: int = PAGES_MAX) -> DocumentText:
     """The text of a document; InvalidInputError says why it cannot be read."""
     check_source(content, media_type)
     if media_type == "application/pdf":
@@ -27,13 +27,13 @@ def read_source(content: str | bytes, media_type: str, *, pages_max: int = PAGES
     else:
         text = content if isinstance(content, str) else _decoded(content)
         check_text("content", text, max_characters=SOURCE_MAX_BYTES)
-        reading = _read(text, media_type) if media_type in _MODULES else Reading(text)
+        reading = _read(text, media_type) if media_type in _MODULES else DocumentText(text)
     check_text("the text of the document", reading.text, max_characters=TEXT_MAX_CHARACTERS)
     return reading
 
 
-def _read(content: str | bytes, media_type: str, **options: Any) -> Reading:
-    reading: Reading = import_module(_MODULES[media_type]).read(content, **options)
+def _read(content: str | bytes, media_type: str, **options: Any) -> DocumentText:
+    reading: DocumentText = import_module(_MODULES[media_type]).read(content, **options)
     return reading
 
 

@@ -33,7 +33,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DocumentText:
     """The text of a document, its sections in order, and its title if it has one."""
 
     text: str

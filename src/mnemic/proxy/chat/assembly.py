@@ -18,7 +18,7 @@ NOT_JOINED = frozenset({"id", "type", "role", "index"})
 
 
 @dataclass(slots=True)
-class Call:
+class PartialCall:
     """A call of a message, as far as it has arrived."""
 
     body: Body = field(default_factory=dict)
@@ -55,9 +55,9 @@ class Assembly:
     """The message of one response of the provider."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[PartialCall] = []
         self._fields: Body = {}
-        self._by_index: dict[Any, Call] = {}
+        self._by_index: dict[Any, PartialCall] = {}
 
     @property
     def text(self) -> str:
@@ -69,7 +69,7 @@ class Assembly:
         """Take a piece of the message, except its calls."""
         _merge(self._fields, {name: value for name, value in delta.items() if name != "tool_calls"})
 
-    def add_call(self, piece: Body) -> Call:
+    def add_call(self, piece: Body) -> PartialCall:
         """Take a piece of a call."""
         call = self._call_of(piece)
         _merge(call.body, {name: value for name, value in piece.items() if name != "index"})
@@ -81,7 +81,7 @@ class Assembly:
         for call in message.get("tool_calls") or []:
             _merge(self._new_call(len(self.calls)).body, call)
 
-    def message(self, calls: list[Call]) -> Body:
+    def message(self, calls: list[PartialCall]) -> Body:
         """The message for the provider, with some of its calls; empty if nothing is left of it."""
         fields = {
             name: value
@@ -95,7 +95,7 @@ class Assembly:
             message["tool_calls"] = [call.body for call in calls]
         return message
 
-    def _call_of(self, piece: Body) -> Call:
+    def _call_of(self, piece: Body) -> PartialCall:
         """The call that a piece belongs to. Some providers give all calls the same index, or none."""
         index, call_id = piece.get("index"), piece.get("id")
         call = self._by_index.get(index)
@@ -103,8 +103,8 @@ class Assembly:
             return self._new_call(index)
         return call
 
-    def _new_call(self, index: Any) -> Call:
-        call = Call()
+    def _new_call(self, index: Any) -> PartialCall:
+        call = PartialCall()
         self.calls.append(call)
         self._by_index[index] = call
         return call

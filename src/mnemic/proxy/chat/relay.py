@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemic.proxy.beginning import ShownTurn
-from mnemic.proxy.chat.assembly import Assembly, Call
+from mnemic.proxy.chat.assembly import Assembly, PartialCall
 from mnemic.proxy.chat.messages import NOT_ANSWERED, answered_by, tool_message
 from mnemic.proxy.json_text import dump_json, event_bytes, load_json
 from mnemic.proxy.openai_errors import error_event
@@ -55,10 +55,10 @@ class _Response:
     def is_complete(self) -> bool:
         return self.finish_reason is not None and not self.failed
 
-    def hidden(self) -> list[Call]:
+    def hidden(self) -> list[PartialCall]:
         return [call for call in self.assembly.calls if call.is_hidden]
 
-    def shown(self) -> list[Call]:
+    def shown(self) -> list[PartialCall]:
         return [call for call in self.assembly.calls if not call.is_hidden]
 
 
@@ -235,7 +235,7 @@ class ChatRelay:
                 shown += self._released(call)
         return shown
 
-    def _released(self, call: Call) -> list[Body]:
+    def _released(self, call: PartialCall) -> list[Body]:
         """The held pieces of a call that turned out to be the client's."""
         if call.is_hidden is None:
             return []
@@ -253,7 +253,7 @@ class ChatRelay:
         choice = {"index": 0, "delta": {"tool_calls": pieces}, "finish_reason": None}
         return event_bytes({**self._first, "choices": [choice]}) if pieces else b""
 
-    def _decide(self, call: Call, *, is_whole: bool = False) -> None:
+    def _decide(self, call: PartialCall, *, is_whole: bool = False) -> None:
         """Find out whether a call is hidden, as soon as its name shows it."""
         if call.is_hidden is not None:
             return
@@ -343,7 +343,7 @@ class ChatRelay:
         return event_bytes(carried) if carried is not None else b""
 
     @staticmethod
-    def _results(calls: Iterable[Call], results: Mapping[str, str]) -> list[Body]:
+    def _results(calls: Iterable[PartialCall], results: Mapping[str, str]) -> list[Body]:
         return [tool_message(call.id, results.get(call.id, NOT_ANSWERED)) for call in calls]
 
 

@@ -97,8 +97,8 @@ def _check_kind(kind: object) -> CleanupKind:
     return cast(CleanupKind, check_choice("kind", kind, CLEANUP_KINDS))
 
 
-def _check_limits(unused_days: object, salience_below: object) -> cleaning.Limits:
-    return cleaning.Limits(
+def _check_limits(unused_days: object, salience_below: object) -> cleaning.CleanupLimits:
+    return cleaning.CleanupLimits(
         check_whole("unused_days", unused_days, 1, UNUSED_DAYS_MAX),
         check_share("salience_below", salience_below),
     )

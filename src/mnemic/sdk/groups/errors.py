@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import error_events
-from mnemic.tiers.events import Window
+from mnemic.tiers.events import EventWindow
 from mnemic.types.tiers import ErrorEvent, Severity
 
 
@@ -58,7 +58,7 @@ class AsyncErrors(CallGroup):
         return await error_events.list_errors(
             self._caller.database,
             self._caller.scoped(owner),
-            Window(since, until, channel),
+            EventWindow(since, until, channel),
             kind=kind,
             severity=severity,
             before=before,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import journal_events
-from mnemic.tiers.events import Window
+from mnemic.tiers.events import EventWindow
 from mnemic.types.tiers import JournalEvent
 
 
@@ -59,7 +59,7 @@ class AsyncJournal(CallGroup):
         return await journal_events.list_entries(
             self._caller.database,
             self._caller.scoped(owner),
-            Window(since, until, channel),
+            EventWindow(since, until, channel),
             before=before,
             limit=limit,
         )

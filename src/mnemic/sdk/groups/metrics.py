@@ -9,7 +9,7 @@ from mnemic.maintenance.overview import read_overview, read_snapshots
 from mnemic.maintenance.series import read_growth, read_series
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import metrics_events
-from mnemic.tiers.events import Window
+from mnemic.tiers.events import EventWindow
 from mnemic.types.attention import Concern
 from mnemic.types.checks import check_flag
 from mnemic.types.overview import Overview, Snapshot
@@ -67,7 +67,7 @@ class AsyncMetrics(CallGroup):
         return await metrics_events.summarise_metrics(
             self._caller.database,
             self._caller.scoped(owner),
-            Window(since, until, channel),
+            EventWindow(since, until, channel),
             kind=kind,
             name=name,
             limit=limit,

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from mnemic.sdk.routing import CallGroup, routed
 from mnemic.tiers import revenue_events
-from mnemic.tiers.events import Window
+from mnemic.tiers.events import EventWindow
 from mnemic.types.tiers import RevenueEvent, RevenueTotal
 
 
@@ -63,7 +63,7 @@ class AsyncRevenue(CallGroup):
         return await revenue_events.list_revenue(
             self._caller.database,
             self._caller.scoped(owner),
-            Window(since, until, channel),
+            EventWindow(since, until, channel),
             currency=currency,
             before=before,
             limit=limit,
@@ -80,5 +80,5 @@ class AsyncRevenue(CallGroup):
     ) -> Sequence[RevenueTotal]:
         """Return the sum of the events for each currency."""
         return await revenue_events.revenue_totals(
-            self._caller.database, self._caller.scoped(owner), Window(since, until, channel)
+            self._caller.database, self._caller.scoped(owner), EventWindow(since, until, channel)
         )

@@ -148,7 +148,7 @@ class HttpConnection:
                     raise error_from_response(response)
                 yield response
         except httpx.TransportError as error:
-            raise self._unavailable(error) from error
+            raise self._unavailable(error, request) from error
 
     async def _attempt(
         self,
@@ -173,9 +173,9 @@ class HttpConnection:
                 )
         except (httpx.ReadTimeout, TimeoutError) as error:
             # The server may still be working on the request: a retry would add load.
-            return AttemptResult(error=self._unavailable(error))
+            return AttemptResult(error=self._unavailable(error, request))
         except httpx.TransportError as error:
-            return AttemptResult(error=self._unavailable(error), retry_delay_s=0.0)
+            return AttemptResult(error=self._unavailable(error, request), retry_delay_s=0.0)
         if response.is_success:
             return AttemptResult(body=response.content)
         return AttemptResult(error=error_from_response(response), retry_delay_s=_retry_delay_s(response))
@@ -184,13 +184,15 @@ class HttpConnection:
         """Limits of each single step of a request."""
         return httpx.Timeout(idle_max_s, connect=self._connect_timeout_s)
 
-    def _unavailable(self, error: httpx.TransportError | TimeoutError) -> ServerUnavailableError:
+    def _unavailable(
+        self, error: httpx.TransportError | TimeoutError, request: Request
+    ) -> ServerUnavailableError:
         is_late = isinstance(error, httpx.TimeoutException | TimeoutError)
         what = "did not respond in time" if is_late else "cannot be reached"
-        unavailable = ServerUnavailableError(
-            f"The Mnemic server at {self._server} {what} ({type(error).__name__}). Is it running? "
-            "A write may or may not have been stored; repeating it is safe."
-        )
+        message = f"The Mnemic server at {self._server} {what} ({type(error).__name__}). Is it running?"
+        if request.method != "GET":
+            message += " A write may or may not have been stored; repeating it is safe."
+        unavailable = ServerUnavailableError(message)
         unavailable.__cause__ = error
         return unavailable
 

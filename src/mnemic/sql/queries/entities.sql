@@ -75,7 +75,7 @@ ORDER BY entity_id DESC
 LIMIT %(limit)s
 
 -- name: list_by_name
--- Entities of an owner in the order of their names, a page at a time: those behind the entity `before`.
+-- Entities of an owner in the order of their names, a page at a time: those after the entity `before`.
 SELECT records.*
 FROM (
     SELECT entity_id, name_key
@@ -100,7 +100,7 @@ SELECT name_key AS after_name FROM state.entities
 WHERE tenant_id = %(tenant_id)s AND owner = %(owner)s AND entity_id = %(before)s
 
 -- name: list_ranked
--- Entities of an owner, by `order`, a page at a time: those behind the entity `before`. `ranked_max` bounds how many are
+-- Entities of an owner, by `order`, a page at a time: those after the entity `before`. `ranked_max` bounds how many are
 -- compared: those of the highest stored salience, which the current one never exceeds; with a prefix, those that have a name
 -- that begins so, in the order of the names.
 WITH matching AS MATERIALIZED (

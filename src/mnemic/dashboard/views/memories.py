@@ -15,7 +15,7 @@ from mnemic.types.memory import CATEGORIES, SOURCES, STATUSES
 from mnemic.types.memory_list import MEMORY_ORDERS, MemoryFacets
 
 PAGE_SIZE = 50
-ROW_CHARACTERS = 200
+ROW_CHARACTERS = 160
 """How much of a text a row shows: two lines."""
 NAME_CHARACTERS = 32
 """How much of the name of a conversation a row shows."""

@@ -137,12 +137,12 @@ def end_everything(data_dir: Path) -> None:
 
 
 def _runs(pid: int) -> bool:
-    """Whether the process runs; a zombie does not."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state not in "ZX"
+    """Whether a thread of the process runs; a zombie does not. The first thread may end before the others."""
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # The thread has ended.
+            if stat.read_text().rpartition(")")[2].split()[0] not in "ZX":
+                return True
+    return False
 
 
 def _open_files(process: Path) -> set[str]:

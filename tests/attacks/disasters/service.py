@@ -25,6 +25,8 @@ class Service:
         self._log = log
         self._wanted = threading.Event()
         self._closed = threading.Event()
+        # Held to start the process, and to say that none shall be started.
+        self._starting = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._manager = threading.Thread(target=self._manage, daemon=True)
         self._manager.start()
@@ -40,7 +42,8 @@ class Service:
 
     def stop(self) -> None:
         """Stop it, by force if a broken disk keeps it from ending."""
-        self._wanted.clear()
+        with self._starting:
+            self._wanted.clear()
         process = self._process
         if process is not None and process.poll() is None:
             process.kill()
@@ -58,9 +61,12 @@ class Service:
             self._wanted.wait()
             if self._closed.is_set():
                 return
-            with open(self._log, "ab") as log:
-                self._process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
-                )
-            self._process.wait()
+            with self._starting:
+                if not self._wanted.is_set():
+                    continue  # Stopped in between.
+                with open(self._log, "ab") as log:
+                    process = self._process = subprocess.Popen(
+                        command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment
+                    )
+            process.wait()
             self._closed.wait(RESTART_PAUSE_S)

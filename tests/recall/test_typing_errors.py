@@ -82,3 +82,10 @@ async def test_a_rare_code_outranks_more_words(memory: AsyncMemory) -> None:
         assert found.hits[0].memory.content == wanted
         assert found.hits[0].explain is not None
         assert found.hits[0].explain.scores["exact token"] > 0
+
+
+async def test_an_ordinal_is_no_code(memory: AsyncMemory) -> None:
+    await memory.retain(["The 10th book of the Canon", "The series has a new presenter"])
+    found = await memory.recall("who joined the 10th series?", refuse_below=0, explain=True)
+    assert {"10th"} <= {word for hit in found.hits if hit.explain for word in hit.explain.words}
+    assert not any(hit.explain.scores.get("exact token") for hit in found.hits if hit.explain)

@@ -2,7 +2,7 @@
 
 A code is a term with letters and digits ("e55") or a number of four digits or more that is no year ("2231" of
 "SKU-2231"), and it is rare if at most `RARE_SHARE` of the memories have it, or `RARE_COUNT` of a small
-owner's.
+owner's. An ordinal ("10th") is a word of any text, not a code.
 """
 
 import re
@@ -15,7 +15,11 @@ from mnemic.recall.lexical_score import Floats
 RARE_SHARE = 0.02
 RARE_COUNT = 3
 
-_CODE = re.compile(r"(?=.{0,60}\d)(?=.{0,60}[^\W\d_]).{2,60}|-\d{1,30}|(?!(?:19|20)\d\d$)\d{4,30}", re.DOTALL)
+_CODE = re.compile(
+    r"(?!\d{1,4}(?:st|nd|rd|th)$)(?=.{0,60}\d)(?=.{0,60}[^\W\d_]).{2,60}"
+    r"|-\d{1,30}|(?!(?:19|20)\d\d$)\d{4,30}",
+    re.DOTALL,
+)
 
 
 def exact_tokens(pool: CandidatePool) -> Floats:

@@ -43,7 +43,7 @@ endif
 # The suite in parts, for `make test` to run some at once and beside the checks, the longest first. Each part waits
 # now and then, so two more than the machine has cores keep it busy; with more of them tests only wait for each other.
 # The SDK's part comes after the checks: one of its tests needs what mypy keeps of them.
-PARTS := test-attack test-machinery test-foundation test-commands test-record test-dashboard test-server test-agents test-proxy test-sdk
+PARTS := test-attack test-record test-proxy test-commands test-foundation test-machinery test-sdk test-dashboard test-agents test-server
 PARTS_AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 ATTACKS := tests/attacks
 DASHBOARD := tests/dashboard

@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
 import pytest
 import typer
 
-from mnemic.cli.app import app
+from mnemic.cli.app import app, built_commands
 from tests.cli.conftest import Run
 
 SECRET = "hunter2"
@@ -108,20 +109,20 @@ def test_a_password_in_the_environment_is_not_shown(mnemic: Run, monkeypatch: py
 SHELL_IS_NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
 
 
+@pytest.fixture
+def shell_named(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Commands that were built with the variable that lets one name the shell: they are built only once."""
+    monkeypatch.setenv(SHELL_IS_NAMED, "1")
+    built_commands.cache_clear()
+    yield
+    built_commands.cache_clear()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_can_be_had_for_each_shell(shell: str, tmp_path: Path) -> None:
-    """In a process of its own: the commands are built once, and how, this variable decides."""
-    environment = os.environ | {SHELL_IS_NAMED: "1", "HOME": str(tmp_path)}
-    program = str(Path(sys.executable).with_name("mnemic"))
-    shown = subprocess.run(
-        [program, "--show-completion", shell],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    assert "_MNEMIC_COMPLETE" in shown.stdout
+@pytest.mark.usefixtures("shell_named")
+def test_completion_can_be_had_for_each_shell(mnemic: Run, shell: str) -> None:
+    ended = mnemic("--show-completion", shell)
+    assert (ended.code, "_MNEMIC_COMPLETE" in ended.out) == (0, True)
 
 
 def test_completion_is_printed_by_a_process_of_its_own(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from mnemic import Memory
 from mnemic.server.browser_sessions import COOKIE
 from tests.running_folder import running
+from tests.server.running import TLS
 from tests.warm_start.starting import WarmStart
 
 TIMEOUT_S = 120.0
@@ -44,7 +45,7 @@ def link_of(process: subprocess.Popen[str]) -> str:
 def test_it_serves_and_its_session_ends_with_it(folder: Path, warm_start: WarmStart) -> None:
     with start(warm_start.mnemic, folder, "--port", "0") as process:
         link = link_of(process)
-        with httpx.Client(timeout=TIMEOUT_S) as browser:
+        with httpx.Client(timeout=TIMEOUT_S, verify=TLS) as browser:
             assert browser.get(link).status_code == 303
             base, _, _ = link.partition("/ui/")
             assert browser.get(f"{base}/ui/keys").status_code == 200

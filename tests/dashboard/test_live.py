@@ -10,7 +10,7 @@ import pytest
 
 from mnemic.types.key import NewApiKey
 from tests.dashboard.running import SAME_ORIGIN, Dashboard
-from tests.server.running import RunningServer
+from tests.server.running import TLS, RunningServer
 
 STREAM = "/ui/events/stream"
 
@@ -63,7 +63,7 @@ def test_a_stream_ends_with_its_session(
     empty_dashboard: Dashboard, end: Callable[[Dashboard, httpx.Client, NewApiKey], None]
 ) -> None:
     key = empty_dashboard.server.create_key(empty_dashboard.tenant, "read", expires_at="9999-01-01T00:00:00Z")
-    with httpx.Client(base_url=empty_dashboard.url, headers=SAME_ORIGIN, timeout=60) as client:
+    with httpx.Client(base_url=empty_dashboard.url, headers=SAME_ORIGIN, timeout=60, verify=TLS) as client:
         assert client.post("/ui/sign-in", data={"key": key.key}).status_code == 303
         with following(client) as lines:
             end(empty_dashboard, client, key)

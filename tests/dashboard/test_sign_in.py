@@ -14,7 +14,7 @@ from mnemic.govern.sessions import SESSIONS_PER_KEY_MAX
 from mnemic.server.browser_sessions import COOKIE
 from mnemic.types.key import NewApiKey, Role
 from tests.dashboard.running import SAME_ORIGIN, Dashboard
-from tests.server.running import RunningServer, cookie_of
+from tests.server.running import TLS, RunningServer, cookie_of
 
 PAGE = "/ui/keys"
 
@@ -22,7 +22,7 @@ PAGE = "/ui/keys"
 @pytest.fixture
 def visitor(served: RunningServer) -> Iterator[httpx.Client]:
     """A browser that has not signed in; redirects are not followed."""
-    with httpx.Client(base_url=served.url, headers=SAME_ORIGIN, timeout=60) as client:
+    with httpx.Client(base_url=served.url, headers=SAME_ORIGIN, timeout=60, verify=TLS) as client:
         yield client
 
 
@@ -165,7 +165,7 @@ def test_the_oldest_session_of_a_key_ends_when_there_are_too_many(
 ) -> None:
     made = new_key(empty_dashboard)
     clients = [
-        httpx.Client(base_url=empty_dashboard.url, headers=SAME_ORIGIN, timeout=60)
+        httpx.Client(base_url=empty_dashboard.url, headers=SAME_ORIGIN, timeout=60, verify=TLS)
         for _ in range(SESSIONS_PER_KEY_MAX + 1)
     ]
     for client in clients:

@@ -16,6 +16,7 @@ from mnemic.sdk.memory import AsyncMemory
 from mnemic.sdk.tenants import Tenants
 from mnemic.server.running import Server, listen, url_of
 from mnemic.types.key import NewApiKey, Role
+from tests.server.running import TLS
 
 START_TIMEOUT_S = 120.0
 CALL_TIMEOUT_S = 120.0
@@ -47,7 +48,9 @@ class RunningProxy:
     def client(self, key: str | None = None) -> httpx.Client:
         """A client that carries a key of Mnemic, if one is given."""
         headers = {"x-mnemic-key": key} if key is not None else {}
-        return httpx.Client(base_url=self.url, headers=headers, timeout=CALL_TIMEOUT_S, trust_env=False)
+        return httpx.Client(
+            base_url=self.url, headers=headers, timeout=CALL_TIMEOUT_S, trust_env=False, verify=TLS
+        )
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from mnemic.sdk.http import connection, event_stream
 from mnemic.types.event import EventConsumer
 from tests.server.conftest import OpenClient
 from tests.server.disconnecting_proxy import disconnecting_proxy
-from tests.server.running import RunningServer, running_server
+from tests.server.running import TLS, RunningServer, running_server
 from tests.server.test_authentication import is_problem
 from tests.waiting import wait_for_async
 
@@ -172,7 +172,7 @@ async def stands_behind(memory: AsyncMemory, position: int) -> bool:
 async def is_gone(url: str) -> bool:
     """Whether the port is closed."""
     try:
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(verify=TLS) as client:
             await client.get(f"{url}/healthz")
     except httpx.TransportError:
         return True

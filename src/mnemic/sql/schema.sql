@@ -393,7 +393,7 @@ CREATE FUNCTION mnemic.check_imported_rows(into_table regclass, imported_owner t
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
-    belongs text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = into_table);
+    belongs text := mnemic.owner_condition(into_table);
     unreadable text;
     found record;
 BEGIN
@@ -1130,7 +1130,7 @@ CREATE FUNCTION mnemic.export_rows(exported text, from_table regclass) RETURNS S
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 DECLARE
-    condition text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = from_table);
+    condition text := mnemic.owner_condition(from_table);
     generated text[] := ARRAY(
         SELECT attname::text FROM pg_attribute WHERE attrelid = from_table AND attgenerated <> ''
     ) || 'tenant_id'::text;
@@ -1698,9 +1698,10 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target
-    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
-    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
+    SELECT pg_class.oid INTO target
+    FROM pg_class
+    WHERE relnamespace = 'state'::regnamespace AND pg_class.oid::regclass::text = into_table
+      AND mnemic.owner_condition(pg_class.oid) IS NOT NULL;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;
@@ -2812,6 +2813,30 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION mnemic.owner_condition(guarded regclass) RETURNS text
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (EXISTS ( SELECT
+                FROM pg_attribute
+               WHERE ((pg_attribute.attrelid = (owner_condition.guarded)::oid) AND (pg_attribute.attname = 'owner'::name) AND (NOT pg_attribute.attisdropped)))) THEN 'owner = $1'::text
+             ELSE ( SELECT string_agg(format('EXISTS (SELECT FROM %s AS parent WHERE parent.owner = $1 AND (%s))'::text, (pg_constraint.confrelid)::regclass, ( SELECT string_agg(format('parent.%I = child.%I'::text, target.attname, source.attname), ' AND '::text) AS string_agg
+                        FROM ((UNNEST(pg_constraint.conkey, pg_constraint.confkey) pair(source_number, target_number)
+                          JOIN pg_attribute source ON (((source.attrelid = pg_constraint.conrelid) AND (source.attnum = pair.source_number))))
+                          JOIN pg_attribute target ON (((target.attrelid = pg_constraint.confrelid) AND (target.attnum = pair.target_number)))))), ' OR '::text) AS string_agg
+                FROM (((pg_constraint
+                  JOIN pg_class parent_table ON ((parent_table.oid = pg_constraint.confrelid)))
+                  JOIN pg_namespace pg_namespace_1 ON ((pg_namespace_1.oid = parent_table.relnamespace)))
+                  JOIN pg_attribute parent_owner ON (((parent_owner.attrelid = pg_constraint.confrelid) AND (parent_owner.attname = 'owner'::name) AND (NOT parent_owner.attisdropped))))
+               WHERE ((pg_constraint.contype = 'f'::"char") AND (pg_constraint.conparentid = (0)::oid) AND (pg_constraint.conrelid = (owner_condition.guarded)::oid) AND (pg_namespace_1.nspname = ANY (ARRAY['state'::name, 'vectors'::name, 'traces'::name, 'queue'::name])) AND (parent_table.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND (NOT parent_table.relispartition)))
+         END AS string_agg
+    FROM (pg_class
+      JOIN pg_namespace ON ((pg_namespace.oid = pg_class.relnamespace)))
+   WHERE ((pg_class.oid = (owner_condition.guarded)::oid) AND (pg_namespace.nspname = ANY (ARRAY['state'::name, 'vectors'::name, 'traces'::name, 'queue'::name])) AND (pg_class.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND (NOT pg_class.relispartition));
+END;
+
 CREATE FUNCTION mnemic.pending_neighbours(entered uuid, for_owner text, statement_most integer, before_most integer, after_most integer, near_most integer, most integer) RETURNS TABLE(memory_id uuid, near_ids uuid[], cosines double precision[], mean double precision, deviation double precision, compared_count bigint)
     LANGUAGE plpgsql
     AS $_$
@@ -2927,8 +2952,7 @@ CREATE PROCEDURE mnemic.protect(IN guarded regclass, IN privileges text DEFAULT 
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
-    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', guarded);
     -- The scalar sub-select makes PostgreSQL verify once per statement, not once per row. A policy for
     -- everybody, not for mnemic_app: members of that role could drop its policies by DROP OWNED.
     EXECUTE format(
@@ -4953,31 +4977,13 @@ CREATE FUNCTION mnemic.tables_with_owners() RETURNS TABLE(guarded regclass, cond
             FROM (pg_class
               JOIN pg_namespace ON ((pg_namespace.oid = pg_class.relnamespace)))
            WHERE ((pg_namespace.nspname = ANY (ARRAY['state'::name, 'vectors'::name, 'traces'::name, 'queue'::name])) AND (pg_class.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND (NOT pg_class.relispartition))
-         ), direct AS (
-          SELECT ours.oid,
-             'owner = $1'::text AS condition
-            FROM (ours
-              JOIN pg_attribute ON (((pg_attribute.attrelid = ours.oid) AND (pg_attribute.attname = 'owner'::name) AND (NOT pg_attribute.attisdropped))))
-         ), hanging AS (
-          SELECT pg_constraint.conrelid AS oid,
-             string_agg(format('EXISTS (SELECT FROM %s AS parent WHERE parent.owner = $1 AND (%s))'::text, (pg_constraint.confrelid)::regclass, ( SELECT string_agg(format('parent.%I = child.%I'::text, target.attname, source.attname), ' AND '::text) AS string_agg
-                    FROM ((UNNEST(pg_constraint.conkey, pg_constraint.confkey) pair(source_number, target_number)
-                      JOIN pg_attribute source ON (((source.attrelid = pg_constraint.conrelid) AND (source.attnum = pair.source_number))))
-                      JOIN pg_attribute target ON (((target.attrelid = pg_constraint.confrelid) AND (target.attnum = pair.target_number)))))), ' OR '::text) AS condition
-            FROM (pg_constraint
-              JOIN ours ON ((ours.oid = pg_constraint.conrelid)))
-           WHERE ((pg_constraint.contype = 'f'::"char") AND (pg_constraint.conparentid = (0)::oid) AND (pg_constraint.confrelid IN ( SELECT direct.oid
-                    FROM direct)) AND (NOT (pg_constraint.conrelid IN ( SELECT direct.oid
-                    FROM direct))))
-           GROUP BY pg_constraint.conrelid
          ), owned AS (
-          SELECT direct.oid,
-             direct.condition
-            FROM direct
-         UNION ALL
-          SELECT hanging.oid,
-             hanging.condition
-            FROM hanging
+          SELECT known.oid,
+             known.condition
+            FROM ( SELECT ours.oid,
+                     mnemic.owner_condition((ours.oid)::regclass) AS condition
+                    FROM ours) known
+           WHERE (known.condition IS NOT NULL)
          ), levels AS (
           SELECT owned_1.oid,
              0 AS depth
@@ -5255,11 +5261,14 @@ BEGIN
             'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
             || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ')
                 FILTER (WHERE target <> current_target) AS statement
+        -- The table and its indexes by their ids: joining all relations and columns would be half of a migration.
         FROM (
-            SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
-            FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-        ) AS relation
-        LEFT JOIN pg_index ON indexrelid = relation.oid
+            SELECT guarded::oid AS relation_id, false AS is_index, NULL::int2vector AS indkey
+            UNION ALL
+            SELECT indexrelid, true, indkey FROM pg_index WHERE indrelid = guarded
+        ) AS candidate
+        JOIN pg_class AS relation ON relation.oid = relation_id
+        JOIN pg_namespace ON pg_namespace.oid = relnamespace
         JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
         CROSS JOIN LATERAL coalesce(attstattarget, -1) AS current_target
         CROSS JOIN LATERAL (
@@ -5273,7 +5282,7 @@ BEGIN
                     ELSE 1
                 END AS target
         ) AS wanted
-        WHERE relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0
+        WHERE NOT is_index OR indkey[attnum - 1] = 0
         GROUP BY relation.oid, nspname, relname, reltuples, is_index
     LOOP
         IF altered.statement IS NOT NULL THEN
@@ -10116,6 +10125,9 @@ GRANT ALL ON FUNCTION mnemic.open_activity_functions() TO mnemic_app;
 
 REVOKE ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.open_vector_table(wanted text, wanted_dimensions integer) TO mnemic_app;
+
+GRANT ALL ON FUNCTION mnemic.owner_condition(guarded regclass) TO mnemic_app;
+GRANT ALL ON FUNCTION mnemic.owner_condition(guarded regclass) TO mnemic_definer;
 
 REVOKE ALL ON FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION mnemic.promote_jobs(only_tenant uuid, most integer) TO mnemic_app;

@@ -16,6 +16,8 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.openai import OpenAIResponsesModel as PydanticResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from tests.server.running import TLS
+
 CLAUDE = "claude-scripted"
 GPT = "gpt-5.1"
 KEY = "sk-of-a-test"
@@ -53,6 +55,22 @@ class Session(Protocol):
         """Close its connections."""
 
 
+def anthropic_client(url: str, **options: Any) -> anthropic.AsyncAnthropic:
+    """The SDK's client, with certificates that the tests read once."""
+    http = anthropic.DefaultAsyncHttpxClient(verify=TLS)
+    return anthropic.AsyncAnthropic(
+        base_url=url, api_key=KEY, max_retries=0, timeout=TIMEOUT_S, http_client=http, **options
+    )
+
+
+def openai_client(url: str, **options: Any) -> openai.AsyncOpenAI:
+    """The SDK's client, with certificates that the tests read once."""
+    http = openai.DefaultAsyncHttpxClient(verify=TLS)
+    return openai.AsyncOpenAI(
+        base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S, http_client=http, **options
+    )
+
+
 def result_of(name: str, arguments: Mapping[str, Any]) -> str:
     """The result of a tool: long enough to be worth paging, and different for every argument."""
     argument = str(next(iter(arguments.values()), ""))
@@ -66,9 +84,7 @@ class AnthropicSession:
     def __init__(self, url: str, *, is_streamed: bool = True, thinking: Any = None, **options: Any) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = anthropic.AsyncAnthropic(
-            base_url=url, api_key=KEY, max_retries=0, timeout=TIMEOUT_S, **options
-        )
+        self._client = anthropic_client(url, **options)
         self._options: dict[str, Any] = {"thinking": thinking} if thinking else {}
         self._tools: Any = [{"name": name, "input_schema": schema} for name, schema in SCHEMAS.items()]
 
@@ -111,9 +127,7 @@ class ChatSession:
     def __init__(self, url: str, *, is_streamed: bool = True, **options: Any) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = openai.AsyncOpenAI(
-            base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S, **options
-        )
+        self._client = openai_client(url, **options)
         self._tools: Any = [
             {"type": "function", "function": {"name": name, "parameters": schema}}
             for name, schema in SCHEMAS.items()
@@ -171,9 +185,7 @@ class ResponsesSession:
         self._is_streamed = is_streamed
         self._is_stored = is_stored
         self._previous: str | None = None
-        self._client = openai.AsyncOpenAI(
-            base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S, **options
-        )
+        self._client = openai_client(url, **options)
         self._tools: Any = [
             {"type": "function", "name": name, "parameters": schema, "strict": False}
             for name, schema in SCHEMAS.items()
@@ -227,7 +239,7 @@ class PydanticSession:
     def __init__(self, url: str, *, api: str = "chat", is_streamed: bool = True) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S)
+        self._client = openai_client(url)
         provider = OpenAIProvider(openai_client=self._client)
         model = OpenAIChatModel if api == "chat" else PydanticResponsesModel
         self._agent = Agent(model(GPT, provider=provider))
@@ -258,7 +270,7 @@ class OpenAIAgentsSession:
     def __init__(self, url: str, *, api: str = "responses", is_streamed: bool = True) -> None:
         self.seen = Seen()
         self._is_streamed = is_streamed
-        self._client = openai.AsyncOpenAI(base_url=f"{url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S)
+        self._client = openai_client(url)
         model = OpenAIResponsesModel if api == "responses" else OpenAIChatCompletionsModel
         self._agent = OpenAIAgent(
             name="tester",

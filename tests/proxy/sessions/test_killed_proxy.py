@@ -8,7 +8,7 @@ from typing import Any
 import anthropic
 
 from tests.proxy.proxy_process import proxy_process
-from tests.proxy.sessions.sdk_clients import THINKING, TIMEOUT_S
+from tests.proxy.sessions.sdk_clients import THINKING, anthropic_client
 from tests.proxy.upstream.script import Call, Failure, Thinking, Use, script, step
 from tests.proxy.upstream.server import Upstream
 from tests.waiting import wait_for
@@ -23,9 +23,7 @@ async def ask(url: str, messages: list[Any]) -> anthropic.types.Message:
     """One request of a client without state."""
     options: Any = {"model": "claude-scripted", "max_tokens": 2_000, "tools": TOOLS, "thinking": THINKING}
     async with (
-        anthropic.AsyncAnthropic(
-            base_url=url, api_key="sk-of-a-test", max_retries=0, timeout=TIMEOUT_S
-        ) as client,
+        anthropic_client(url) as client,
         client.messages.stream(messages=messages, **options) as stream,
     ):
         return await stream.get_final_message()

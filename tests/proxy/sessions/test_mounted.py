@@ -10,6 +10,7 @@ from tests.proxy.running import CALL_TIMEOUT_S, RunningProxy
 from tests.proxy.sessions.sdk_clients import AnthropicSession, ChatSession
 from tests.proxy.upstream.script import Call, Use, script, step
 from tests.proxy.upstream.server import Upstream
+from tests.server.running import TLS
 
 RECALL = Call("recall", {"query": "what was decided?"})
 
@@ -21,7 +22,7 @@ async def test_server_serves_the_proxy_to_keys(
     reader = paging_proxy.create_key("mounted", "read").key
     strict_upstream.script = script([step(RECALL, Use("read", "a.py")), step("Done.")])
     with proxy_process(proxy_folder, strict_upstream.url, tmp_path / "log", command="serve") as server:
-        async with httpx.AsyncClient(base_url=server.url, timeout=CALL_TIMEOUT_S) as client:
+        async with httpx.AsyncClient(base_url=server.url, timeout=CALL_TIMEOUT_S, verify=TLS) as client:
             for sent, status in (
                 ({}, 401),
                 ({"x-mnemic-key": "mn_wrong"}, 401),

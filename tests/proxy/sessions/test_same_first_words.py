@@ -15,6 +15,7 @@ from tests.proxy.plain_clients import AnthropicClient, ChatClient, PlainClient, 
 from tests.proxy.running import CALL_TIMEOUT_S, RunningProxy
 from tests.proxy.upstream.script import Call, Script, Use, script, step
 from tests.proxy.upstream.server import Upstream
+from tests.server.running import TLS
 
 PATHS: dict[ApiName, str] = {
     "anthropic": "/v1/messages",
@@ -41,7 +42,9 @@ def log(mark: str, number: int) -> str:
 async def converse(proxy: RunningProxy, client: PlainClient, mark: str, prompts: int) -> None:
     """All prompts of a script; each says the same words in every conversation."""
     headers = {"anthropic-version": "2023-06-01"}
-    async with httpx.AsyncClient(base_url=proxy.url, headers=headers, timeout=CALL_TIMEOUT_S) as http:
+    async with httpx.AsyncClient(
+        base_url=proxy.url, headers=headers, timeout=CALL_TIMEOUT_S, verify=TLS
+    ) as http:
         for prompt in range(prompts):
             client.ask("hi" if not prompt else f"go on {prompt}")
             for number in range(len(WORK)):

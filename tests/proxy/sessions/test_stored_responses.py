@@ -4,7 +4,7 @@ import openai
 import pytest
 
 from tests.proxy.running import RunningProxy
-from tests.proxy.sessions.sdk_clients import GPT, KEY, SCHEMAS, TIMEOUT_S
+from tests.proxy.sessions.sdk_clients import GPT, SCHEMAS, openai_client
 from tests.proxy.upstream.script import Call, script, step
 from tests.proxy.upstream.server import Upstream
 
@@ -17,9 +17,7 @@ async def test_stored_responses_are_shown_as_they_were_made(
 ) -> None:
     proxied.script = script(HELLO, [step(RECALL), step("Bye.")])
     tools = [{"type": "function", "name": name, "parameters": schema} for name, schema in SCHEMAS.items()]
-    async with openai.AsyncOpenAI(
-        base_url=f"{paging_proxy.url}/v1", api_key=KEY, max_retries=0, timeout=TIMEOUT_S
-    ) as client:
+    async with openai_client(paging_proxy.url) as client:
         given = {"model": GPT, "tools": tools}
         first = await client.responses.create(input="Say hello and store it.", **given)
         second = await client.responses.create(input="Say goodbye.", previous_response_id=first.id, **given)

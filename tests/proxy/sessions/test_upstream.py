@@ -17,6 +17,7 @@ from tests.proxy.sessions.sdk_clients import (
 from tests.proxy.upstream.rules import Rules
 from tests.proxy.upstream.script import Call, Failure, Script, Thinking, Use, script, step
 from tests.proxy.upstream.server import Upstream
+from tests.server.running import TLS
 from tests.waiting import wait_for
 
 THOUGHT = Thinking("What is there to do?")
@@ -55,7 +56,7 @@ async def anthropic_body(strict_upstream: Upstream) -> dict[str, Any]:
 
 
 async def post(strict_upstream: Upstream, path: str, body: Any, **headers: str) -> httpx.Response:
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=TLS) as client:
         named = {"anthropic-version": "2023-06-01"} | {key.replace("_", "-"): v for key, v in headers.items()}
         return await client.post(strict_upstream.url + path, json=body, headers=named)
 
@@ -291,7 +292,7 @@ async def test_a_client_that_leaves_is_noticed(strict_upstream: Upstream) -> Non
     tools = [{"name": "read", "input_schema": {"type": "object"}}]
     body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}], "tools": tools}
     headers = {"anthropic-version": "2023-06-01"}
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(verify=TLS) as client:
         address = strict_upstream.url + "/v1/messages"
         async with client.stream("POST", address, json=body | {"stream": True}, headers=headers):
             pass

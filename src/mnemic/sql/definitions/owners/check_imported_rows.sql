@@ -1,4 +1,4 @@
--- needs: owners/tables_with_owners
+-- needs: owners/owner_condition
 -- For mnemic.import_rows(): refuses lines that the import must not insert. A line belongs to the owner that the export
 -- names, by its own column or by the row that it refers to. Numbers are finite, and times are within the years that
 -- programs can read: a row with another one could be stored, and every later read of it would fail.
@@ -7,7 +7,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    belongs text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = into_table);
+    belongs text := mnemic.owner_condition(into_table);
     unreadable text;
     found record;
 BEGIN

@@ -5,7 +5,7 @@ LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-    condition text := (SELECT owned.condition FROM mnemic.tables_with_owners() AS owned WHERE owned.guarded = from_table);
+    condition text := mnemic.owner_condition(from_table);
     generated text[] := ARRAY(
         SELECT attname::text FROM pg_attribute WHERE attrelid = from_table AND attgenerated <> ''
     ) || 'tenant_id'::text;

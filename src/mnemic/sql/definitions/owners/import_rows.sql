@@ -16,9 +16,10 @@ BEGIN
     IF (mnemic.verified_claim('maintenance') = mnemic.current_tenant()::text) IS NOT TRUE THEN
         RAISE insufficient_privilege USING MESSAGE = 'importing needs a proof of maintenance';
     END IF;
-    SELECT owned.guarded INTO target
-    FROM mnemic.tables_with_owners() AS owned JOIN pg_class ON pg_class.oid = owned.guarded
-    WHERE owned.guarded::text = into_table AND relnamespace = 'state'::regnamespace;
+    SELECT pg_class.oid INTO target
+    FROM pg_class
+    WHERE relnamespace = 'state'::regnamespace AND pg_class.oid::regclass::text = into_table
+      AND mnemic.owner_condition(pg_class.oid) IS NOT NULL;
     IF target IS NULL THEN
         RAISE invalid_parameter_value USING MESSAGE = 'there is no table of that name to import into';
     END IF;

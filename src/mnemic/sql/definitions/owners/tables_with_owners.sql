@@ -1,3 +1,4 @@
+-- needs: owners/owner_condition
 -- Tables that hold rows of owners, with the condition that finds an owner's rows (the owner is parameter $1). They
 -- are found in the catalog, so that a table of a later migration or an extension needs no entry here: every table
 -- with a column `owner`, and every table with a foreign key to one. `depth` orders them: a table comes after those
@@ -12,32 +13,11 @@ BEGIN ATOMIC
         FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
         WHERE nspname IN ('state', 'vectors', 'traces', 'queue') AND relkind IN ('r', 'p') AND NOT relispartition
     ),
-    direct AS (
-        SELECT ours.oid, 'owner = $1' AS condition
-        FROM ours JOIN pg_attribute ON attrelid = ours.oid AND attname = 'owner' AND NOT attisdropped
+    owned AS (
+        SELECT known.oid, known.condition
+        FROM (SELECT ours.oid, mnemic.owner_condition(ours.oid) AS condition FROM ours) AS known
+        WHERE known.condition IS NOT NULL
     ),
-    -- A row without an owner column belongs to the owner of the row that it refers to.
-    hanging AS (
-        SELECT conrelid AS oid, string_agg(
-            format(
-                'EXISTS (SELECT FROM %s AS parent WHERE parent.owner = $1 AND (%s))',
-                confrelid::regclass,
-                (
-                    SELECT string_agg(format('parent.%I = child.%I', target.attname, source.attname), ' AND ')
-                    FROM unnest(conkey, confkey) AS pair (source_number, target_number)
-                    JOIN pg_attribute AS source ON source.attrelid = conrelid AND source.attnum = source_number
-                    JOIN pg_attribute AS target ON target.attrelid = confrelid AND target.attnum = target_number
-                )
-            ),
-            ' OR '
-        ) AS condition
-        FROM pg_constraint
-        JOIN ours ON ours.oid = conrelid
-        WHERE contype = 'f' AND conparentid = 0 AND confrelid IN (SELECT oid FROM direct)
-          AND conrelid NOT IN (SELECT oid FROM direct)
-        GROUP BY conrelid
-    ),
-    owned AS (SELECT * FROM direct UNION ALL SELECT * FROM hanging),
     levels AS (
         SELECT owned.oid, 0 AS depth FROM owned
         UNION

@@ -8,8 +8,7 @@ CREATE OR REPLACE PROCEDURE mnemic.protect(guarded regclass, privileges text DEF
 LANGUAGE plpgsql
 AS $$
 BEGIN
-    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', guarded);
-    EXECUTE format('ALTER TABLE %s FORCE ROW LEVEL SECURITY', guarded);
+    EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', guarded);
     -- The scalar sub-select makes PostgreSQL verify once per statement, not once per row. A policy for
     -- everybody, not for mnemic_app: members of that role could drop its policies by DROP OWNED.
     EXECUTE format(

@@ -26,11 +26,14 @@ BEGIN
             'ALTER ' || CASE WHEN is_index THEN 'INDEX ' ELSE 'TABLE ' END || relation.oid::regclass || ' '
             || string_agg(format('ALTER COLUMN %s SET STATISTICS %s', label, target), ', ')
                 FILTER (WHERE target <> current_target) AS statement
+        -- The table and its indexes by their ids: joining all relations and columns would be half of a migration.
         FROM (
-            SELECT pg_class.*, nspname, relkind IN ('i', 'I') AS is_index
-            FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-        ) AS relation
-        LEFT JOIN pg_index ON indexrelid = relation.oid
+            SELECT guarded::oid AS relation_id, false AS is_index, NULL::int2vector AS indkey
+            UNION ALL
+            SELECT indexrelid, true, indkey FROM pg_index WHERE indrelid = guarded
+        ) AS candidate
+        JOIN pg_class AS relation ON relation.oid = relation_id
+        JOIN pg_namespace ON pg_namespace.oid = relnamespace
         JOIN pg_attribute ON attrelid = relation.oid AND attnum > 0 AND NOT attisdropped
         CROSS JOIN LATERAL coalesce(attstattarget, -1) AS current_target
         CROSS JOIN LATERAL (
@@ -44,7 +47,7 @@ BEGIN
                     ELSE 1
                 END AS target
         ) AS wanted
-        WHERE relation.oid = guarded OR indrelid = guarded AND indkey[attnum - 1] = 0
+        WHERE NOT is_index OR indkey[attnum - 1] = 0
         GROUP BY relation.oid, nspname, relname, reltuples, is_index
     LOOP
         IF altered.statement IS NOT NULL THEN

@@ -8,7 +8,6 @@
 in programs that only want its errors or its version.
 """
 
-import gc
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +26,4 @@ def __getattr__(name: str) -> Any:
     """Load one of the two faces of Mnemic when somebody asks for it (PEP 562)."""
     if name not in _LOADED_ON_FIRST_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # The garbage collector finds nothing to free in modules, and looks at them again and again while they are
-    # imported: 0.1 s of CPU time.
-    is_collecting = gc.isenabled()
-    gc.disable()
-    try:
-        return getattr(import_module(_LOADED_ON_FIRST_USE[name]), name)
-    finally:
-        if is_collecting:
-            gc.enable()
+    return getattr(import_module(_LOADED_ON_FIRST_USE[name]), name)

@@ -23,6 +23,7 @@ from uuid import uuid4
 from mnemic.config import Settings
 from mnemic.context.policy.settings import PagingSettings
 from mnemic.db.task_cancellation import cancel_and_wait
+from mnemic.errors import ConflictError
 from mnemic.proxy import paging
 from mnemic.proxy.active_turn import ActiveTurn, Prepared
 from mnemic.proxy.apis import APIS
@@ -74,6 +75,10 @@ class LookedUp:
         if self.version is None or name != self.name or is_late:
             return None
         return await self.version
+
+
+NOT_LOOKED_UP = LookedUp(None, None, 0.0)
+"""Nothing was looked up in advance."""
 
 
 class Turns:
@@ -164,19 +169,30 @@ class Turns:
         conversation = read.conversation
         session = await self._session(request, caller, conversation)
         async with session.lock:
-            core, memory = await self._open(session, caller, looked_up)
             try:
-                decision, rewritten = await self._decide(session, core, memory, api, read)
-            except Unsure:
-                raise
-            except BaseException:
-                # The window may have decided what is not stored.
-                session.forget()
-                raise
+                made = await self._open_and_decide(session, api, caller, read, looked_up)
+            except ConflictError:
+                # Another process recorded a turn of the session since it was loaded.
+                made = await self._open_and_decide(session, api, caller, read, NOT_LOOKED_UP)
+        core, memory, decision, rewritten = made
         self._sessions.resize(session, paging.size_of(session))
         is_recorded = read.compaction is None
         keep = partial(self._bodies.keep, api, client, read)
         return Prepared(api, rewritten, session, core, memory, conversation, decision, keep, is_recorded)
+
+    async def _open_and_decide(
+        self, session: OpenSession, api: Api, caller: ProxyCaller, read: ReadBody, looked_up: LookedUp
+    ) -> tuple[Caller, AsyncMemory, PagingDecision | None, Body]:
+        """Load the session, decide and commit; a failure leaves nothing decided."""
+        core, memory = await self._open(session, caller, looked_up)
+        try:
+            return core, memory, *await self._decide(session, core, memory, api, read)
+        except Unsure:
+            raise
+        except BaseException:
+            # The window may have decided what is not stored.
+            session.forget()
+            raise
 
     async def _session(
         self, request: ClientRequest, caller: ProxyCaller, conversation: Conversation

@@ -8,7 +8,7 @@ import anthropic
 import pytest
 
 from tests.proxy.running import RunningProxy, running_proxy
-from tests.proxy.sessions.sdk_clients import TIMEOUT_S
+from tests.proxy.sessions.sdk_clients import anthropic_client
 from tests.proxy.upstream.script import Call, Use, script, step
 from tests.proxy.upstream.server import Upstream
 
@@ -64,11 +64,8 @@ def _result(call_id: str, number: int) -> dict[str, Any]:
 
 
 async def _ask(url: str, messages: list[Any]) -> anthropic.types.Message:
-    headers = {"x-session-id": "moving"}
     async with (
-        anthropic.AsyncAnthropic(
-            base_url=url, api_key="sk", max_retries=0, timeout=TIMEOUT_S, default_headers=headers
-        ) as client,
+        anthropic_client(url, default_headers={"x-session-id": "moving"}) as client,
         client.messages.stream(
             model="claude-scripted", max_tokens=2_000, tools=TOOLS, messages=messages
         ) as stream,
